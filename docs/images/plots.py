@@ -248,5 +248,25 @@ def reasoners():
     return plot.svg()
 
 
+def scaling():
+    """Predicted time of the table with ten pieces by the number of processes and the rate of the links."""
+    table = [[number(cell) for cell in row] for row in rows("docs/cluster.md", "**Predictions**")]
+    processes = [row[0] for row in table]
+    plot = Plot("Predicted time of the table with ten pieces, 16 cores per process", height=340)
+    plot.scales((processes[0], processes[-1]), (1, 30), log="xy")
+    plot.ticks_x(processes, "processes", short)
+    plot.ticks_y([1, 2, 5, 10, 20], "minutes")
+    links = ["1 Gbit/s", "10 Gbit/s", "100 Gbit/s"]
+    for column, colour in zip(range(-3, 0), COLOURS):
+        points = [(plot.x(row[0]), plot.y(row[column])) for row in table]
+        plot.path(points, colour)
+        for point in points:
+            plot.dot(*point, colour)
+    plot.legend(zip(links, COLOURS))
+    return plot.svg()
+
+
 if __name__ == "__main__":
-    write_or_check({"distances": distances, "blocks": blocks, "elo": elo, "reasoners": reasoners})
+    write_or_check(
+        {"distances": distances, "blocks": blocks, "elo": elo, "reasoners": reasoners, "scaling": scaling}
+    )

@@ -75,13 +75,18 @@ fn this_machine(builder: &TableBuilder, limit: u64, directory: &Path) -> Result<
 #[cfg(feature = "cluster")]
 const LINKS: [(f64, f64); 3] = [(125e6, 1e-4), (1250e6, 5e-5), (12500e6, 2e-5)];
 
+/// The link between processes on one machine.
+#[cfg(feature = "cluster")]
+const LOOPBACK: [(f64, f64); 1] = [(2e9, 1e-5)];
+
 /// Prints the estimate of a build by several processes. Each has a machine with `limit` bytes of memory, or the one that
-/// the options describe.
+/// the options describe. If they share one machine, `shared_cores` is the number of its cores.
 #[cfg(feature = "cluster")]
 pub fn run_cluster(
     builder: &TableBuilder,
     args: &MachineArgs,
     processes: usize,
+    shared_cores: Option<usize>,
     limit: u64,
     path: &Path,
     as_json: bool,
@@ -89,7 +94,8 @@ pub fn run_cluster(
     let directory = parent_directory(path);
     let here = this_machine(builder, limit, directory)?;
     let machine = args.described(here).unwrap_or(here);
-    let plan = builder.estimate_cluster(processes, machine, &LINKS, directory, &())?;
+    let links = if shared_cores.is_some() { &LOOPBACK[..] } else { &LINKS };
+    let plan = builder.estimate_cluster(processes, machine, shared_cores, links, directory, &())?;
     let spec = builder.spec();
     if as_json {
         let board = spec.prefix.to_string();
@@ -123,7 +129,12 @@ fn cluster_text(plan: &ClusterEstimate) -> String {
         format!("  table    {}", HumanBytes(plan.table_bytes)),
         format!("  memory   at most {} per process", HumanBytes(plan.memory_bytes)),
         format!("  disk     {} per process", HumanBytes(plan.disk_bytes)),
-        format!("  sent     {}, {} per process", HumanBytes(plan.sent_bytes), share(plan.sent_bytes)),
+        format!(
+            "  sent     {}, {} per process, up to {}",
+            HumanBytes(plan.sent_bytes),
+            share(plan.sent_bytes),
+            HumanBytes(plan.busiest_bytes)
+        ),
         format!("  work     {} of processor time", seconds(plan.cpu_s)),
     ];
     for link in &plan.links {

@@ -202,18 +202,21 @@ fn finish(children: Vec<Child>) -> Vec<CmdOutput> {
 #[test]
 fn the_cost_of_a_build_by_several_processes_is_estimated() {
     let env = TestEnv::new();
-    let plan =
-        env.json("build --side 7 --pieces 5 --cluster local:3 --threads 1 --memory 100MiB --plan --json")["plan"]
-            .clone();
+    env.file("three", "a:1\nb:1\nc:1\n");
+    let words = "build --side 7 --pieces 5 --threads 1 --memory 100MiB --plan";
+    let plan = env.json(&format!("{words} --cluster three --json"))["plan"].clone();
     assert_eq!((&plan["processes"], &plan["states"]), (&3.into(), &1906884.into()));
     let links = plan["links"].as_array().unwrap();
     let number = |value: &serde_json::Value| value.as_f64().unwrap();
     assert!(links.is_sorted_by_key(|link| -number(&link["wall_s"])) && number(&links[2]["compute_s"]) > 0.0, "{plan}");
     assert!(number(&plan["visitors"]) > 0.0 && number(&plan["visitors"]) < 2.0 && number(&plan["sent_bytes"]) > 0.0);
+    let local = env.run(&format!("{words} --cluster local:3")).success();
+    assert_eq!(local.lines().filter(|line| line.starts_with("  time ")).count(), 1, "{local}");
     // One process has nobody to send to.
     env.file("hosts", "127.0.0.1:1\n");
-    let text = env.run("build --side 7 --pieces 5 --cluster hosts --memory 100MiB --plan").success();
-    assert!(text.contains("on 1 process with") && text.contains("  sent     0 B, 0 B per process"), "{text}");
+    let text = env.run(&format!("{words} --cluster hosts")).success();
+    assert!(text.contains("on 1 process with"), "{text}");
+    assert!(text.contains("  sent     0 B, 0 B per process, up to 0 B"), "{text}");
 }
 
 #[test]

@@ -23,14 +23,15 @@ pub fn plan(args: &Args, builder: &TableBuilder, path: &Path) -> Result<Option<C
     let Some(cluster) = &args.cluster.args.cluster else { return Ok(None) };
     let processes = cluster.processes()?;
     // Processes on this machine share it.
-    let (builder, limit) = match cluster {
+    let (builder, limit, shared_cores) = match cluster {
         ClusterSpec::Local(_) => {
             let (threads, memory) = resources_of_each(args, builder, processes);
-            (builder.clone().threads(threads), memory)
+            let cores = std::thread::available_parallelism().map_or(1, usize::from);
+            (builder.clone().threads(threads), memory, Some(cores))
         }
-        ClusterSpec::Hosts(_) => (builder.clone(), args.limit()),
+        ClusterSpec::Hosts(_) => (builder.clone(), args.limit(), None),
     };
-    estimate::run_cluster(&builder, &args.machine, processes, limit, path, args.json).map(Some)
+    estimate::run_cluster(&builder, &args.machine, processes, shared_cores, limit, path, args.json).map(Some)
 }
 
 /// Returns the threads and the memory of each process on this machine.

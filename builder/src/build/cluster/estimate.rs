@@ -2,11 +2,12 @@
 //!
 //! The cost of a build by one process is extrapolated from smaller builds. Three terms are added:
 //!
-//! - **Bytes.** A segment of a layer is sent once to each process whose contexts involve it, the visitors, after the layer,
-//!   and each visitor sends at most as much to the owner before. The mean number of visitors follows from the owners.
+//! - **Bytes.** After a layer, a segment is sent once to each process whose contexts involve it, the *visitors*. Before,
+//!   each visitor sends the states that it has reached in the segment. The visitors follow from the owners.
 //! - **Processor time** for packing, unpacking and merging, in proportion to the bytes.
-//! - **Elapsed time.** The share of the processor time of each process, divided by the balance of the layers; the
-//!   transfer of its bytes over its link; and the delays of the barriers of each layer.
+//! - **Elapsed time.** The share of the processor time of each process, with the imbalance of the layers; the transfer of
+//!   the bytes of the busiest process over its link; and the delays of the barriers of each layer. The terms are added,
+//!   although a part of the transfer overlaps with computation.
 //!
 //! The constants were fitted to builds with 1, 2 and 4 processes (`docs/cluster.md`).
 
@@ -14,7 +15,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::ownership::Ownership;
+use super::ownership::{Ownership, StateTraffic};
 use super::{PartMemory, part_memory};
 use crate::build::estimate::{BuildEstimate, Calibration};
 use crate::build::machine::MachineSpec;
@@ -25,16 +26,16 @@ use crate::observer::Observer;
 use crate::process::thread_pool;
 
 /// The bytes of reached states that a visitor sends to the owner, as a fraction of the segment.
-const REACHED: f64 = 0.45;
+const REACHED: f64 = 1.15;
 
 /// The processor time per exchanged byte, as a multiple of that of the search per byte of the layers.
-const EXCHANGE: f64 = 0.2;
+const EXCHANGE: f64 = 0.16;
 
 /// The time of the slowest process in the steps of a layer, as a multiple of the mean.
-const IMBALANCE: f64 = 1.1;
+const IMBALANCE: f64 = 1.2;
 
 /// The number of times that the processes wait for each other in a layer.
-const BARRIERS: f64 = 3.0;
+const BARRIERS: f64 = 2.0;
 
 /// The estimated cost of a build by several processes.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -53,6 +54,8 @@ pub struct ClusterEstimate {
     pub visitors: f64,
     /// The bytes that all processes send.
     pub sent_bytes: u64,
+    /// The bytes that the busiest process sends or receives.
+    pub busiest_bytes: u64,
     /// The peak memory use of each process, in bytes.
     pub memory_bytes: u64,
     /// The peak disk use of each process for layers and its part of the table, in bytes.
@@ -86,7 +89,7 @@ pub struct LinkEstimate {
 
 impl TableBuilder {
     /// Estimates the build by `processes` processes with a machine each, and with links of these rates (bytes per
-    /// second) and delays (seconds). The estimate is extrapolated from builds of smaller tables on this machine, as in
+    /// second) and delays (seconds). If the processes share one machine, `shared_cores` is the number of its cores. The estimate is extrapolated from builds of smaller tables on this machine, as in
     /// [`estimate`](TableBuilder::estimate).
     ///
     /// # Errors
@@ -96,6 +99,7 @@ impl TableBuilder {
         &self,
         processes: usize,
         machine: MachineSpec,
+        shared_cores: Option<usize>,
         links: &[(f64, f64)],
         directory: impl AsRef<Path>,
         observer: &dyn Observer,
@@ -108,8 +112,33 @@ impl TableBuilder {
         let alone = self.estimate_with(&pool, machine, Some(params), directory.as_ref(), observer)?;
         let partitioning = Partitioning::new(Numbering::of(spec), params.fixed_pieces, params.segment_words);
         let upper = spec.prefix.board().pieces() - 1 - params.slice_pieces;
-        let visitors = Ownership::new(&partitioning, processes, upper).mean_visitors(&partitioning);
-        Ok(extrapolate(alone, machine, processes, visitors, links))
+        let traffic = Ownership::new(&partitioning, processes, upper).traffic(&partitioning, processes);
+        let traffic = RelativeTraffic::of(&traffic, partitioning.states());
+        Ok(extrapolate(alone, machine, processes, shared_cores, traffic, links))
+    }
+}
+
+/// The states that travel in relation to all states.
+#[derive(Clone, Copy)]
+struct RelativeTraffic {
+    /// The mean number of visitors of a segment.
+    visitors: f64,
+    /// The bytes that the busiest process sends or receives, in relation to those of the layers.
+    busiest: f64,
+}
+
+impl RelativeTraffic {
+    fn of(traffic: &[StateTraffic], states: u64) -> RelativeTraffic {
+        let visited: u64 = traffic.iter().map(|process| process.sent).sum();
+        // Reached states travel in the other direction.
+        let busiest = traffic.iter().map(|process| {
+            let (sent, received) = (process.sent as f64, process.received as f64);
+            (sent + REACHED * received).max(received + REACHED * sent)
+        });
+        RelativeTraffic {
+            visitors: visited as f64 / states as f64,
+            busiest: busiest.fold(0.0, f64::max) / states as f64,
+        }
     }
 }
 
@@ -118,7 +147,8 @@ fn extrapolate(
     alone: BuildEstimate,
     machine: MachineSpec,
     processes: usize,
-    visitors: f64,
+    shared_cores: Option<usize>,
+    RelativeTraffic { visitors, busiest }: RelativeTraffic,
     links: &[(f64, f64)],
 ) -> ClusterEstimate {
     let BuildEstimate { states, layers, layer_bytes, table_bytes, calibrations, .. } = alone;
@@ -126,11 +156,13 @@ fn extrapolate(
     let sent = layer_bytes as f64 * exchanged;
     let cpu_s = alone.cpu_s * (1.0 + EXCHANGE * exchanged);
     let share = |all: f64| all / processes as f64;
-    let compute_s = share(cpu_s) / machine.cores as f64 * if processes > 1 { IMBALANCE } else { 1.0 };
+    let imbalance = if processes > 1 && shared_cores.is_none() { IMBALANCE } else { 1.0 };
+    let cores = processes * machine.cores;
+    let compute_s = cpu_s / cores.min(shared_cores.unwrap_or(cores)) as f64 * imbalance;
     let link = |&(bytes_per_s, latency_s): &(f64, f64)| {
-        let transfer_s = share(sent) / bytes_per_s;
+        let transfer_s = layer_bytes as f64 * busiest / bytes_per_s;
         let barrier_s = BARRIERS * layers as f64 * latency_s;
-        let wall_s = compute_s.max(transfer_s) + barrier_s;
+        let wall_s = compute_s + transfer_s + barrier_s;
         LinkEstimate { bytes_per_s, latency_s, wall_s, compute_s, transfer_s, barrier_s }
     };
     let large = calibrations[0];
@@ -145,6 +177,7 @@ fn extrapolate(
         layer_bytes,
         visitors,
         sent_bytes: sent as u64,
+        busiest_bytes: (layer_bytes as f64 * busiest) as u64,
         memory_bytes: machine.memory,
         disk_bytes: disk as u64,
         table_bytes,

@@ -81,14 +81,20 @@ impl Ownership {
         self.visitors[segment as usize].iter().map(|&process| process.into())
     }
 
-    /// Returns the mean number of other processes whose contexts involve a segment, weighted by the states of segments.
-    pub fn mean_visitors(&self, partitioning: &Partitioning) -> f64 {
-        let states = |segment: u64| {
+    /// Returns which states travel between the processes in a layer: for each process, the states of the segments that it
+    /// sends to visitors, and of those that it receives as a visitor.
+    pub fn traffic(&self, partitioning: &Partitioning, processes: usize) -> Vec<StateTraffic> {
+        let mut traffic = vec![StateTraffic::default(); processes];
+        for segment in 0..partitioning.segments() {
             let bits = &partitioning.segment(segment).bits;
-            bits.end - bits.start
-        };
-        let weighted = |segment: u64| states(segment) as f64 * self.visitors[segment as usize].len() as f64;
-        (0..partitioning.segments()).map(weighted).sum::<f64>() / partitioning.states() as f64
+            let states = bits.end - bits.start;
+            let owner = self.owner(partitioning.partition_of(segment));
+            for visitor in self.visitors(segment) {
+                traffic[owner].sent += states;
+                traffic[visitor].received += states;
+            }
+        }
+        traffic
     }
 
     /// Returns the owner of the state with an index.
@@ -110,6 +116,13 @@ impl Ownership {
         let parts = runs.take_while(move |((start, _), _)| *start < end);
         parts.map(move |(&(start, owner), next)| (owner.into(), start.max(indices.start)..next.min(indices.end)))
     }
+}
+
+/// The states in the segments that a process sends to visitors and receives as a visitor.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) struct StateTraffic {
+    pub sent: u64,
+    pub received: u64,
 }
 
 /// Returns the number of states and the owner of each partition.
@@ -178,6 +191,19 @@ mod tests {
             let mean = partitioning.states() as f64 / processes as f64;
             let largest = *loads.iter().max().unwrap() as f64 / mean;
             assert!(largest < most, "{fixed} fixed pieces, {processes} processes: {largest}");
+        }
+    }
+
+    #[test]
+    fn every_visited_segment_is_sent_and_received() {
+        for processes in 1..5 {
+            let partitioning = partitioning(4, 4, 2, false);
+            let ownership = Ownership::new(&partitioning, processes, 2);
+            let traffic = ownership.traffic(&partitioning, processes);
+            let sum = |states: fn(&StateTraffic) -> u64| traffic.iter().map(states).sum::<u64>();
+            assert_eq!(sum(|process| process.sent), sum(|process| process.received));
+            assert_eq!(sum(|process| process.sent) > 0, processes > 1);
+            assert!(sum(|process| process.sent) < processes as u64 * partitioning.states());
         }
     }
 
