@@ -51,6 +51,7 @@ pub mod board;
 pub mod table;
 
 pub use board::{
-    Board, BoardError, Cell, CellSet, Geometry, Move, NotationError, Position, Prefix, Rank, Side, State, States,
+    Board, BoardError, Cell, CellSet, Geometry, Move, NotationError, Position, Prefix, Rank, RuleSet, Side, State,
+    States,
 };
 pub use table::{Distance, DistanceStream, Encoding, Probe, ProbedState, Table, TableError, TableInfo, TableOptions};

@@ -118,6 +118,28 @@ def moves():
     return drawing.svg("The moves of the piece on b2: five steps, and a chain of up to three jumps")
 
 
+def seals():
+    """Three sealed goals of o on the 9x9 board: with the tip, two rows, and a cell at the edge empty."""
+    drawing = Drawing(21, 6, 40)
+    patterns = (
+        ("1 cell, 4 pieces", {"a1"}, {"a2", "b1", "a3", "c1"}),
+        ("3 cells, 7 pieces", {"a1", "a2", "b1"}, {"a3", "b2", "c1", "a4", "b3", "c2", "d1"}),
+        ("1 cell, 8 pieces", {"d1"}, {"b1", "c1", "c2", "b3", "d2", "d3", "e1", "f1"}),
+    )
+    for number, (title, region, wall) in enumerate(patterns):
+        for x, y in goal_order(9):
+            if x + y > 5:
+                continue
+            across, row = x - y + 14 * (number - 1), x + y
+            point, text = drawing.at(across, row), name(x, y)
+            fill = X_PIECE if text in wall else COVERED if text in region else EMPTY
+            drawing.circle(point, fill, INK if text in region else EDGE)
+            drawing.text(point, text, 12, EMPTY if fill == X_PIECE else INK)
+        left = drawing.at(14 * (number - 1), 0)
+        drawing.text((left[0], left[1] + 30), title, 14)
+    return drawing.svg("Three sealed goals: the sealed cells are green, and the pieces of the wall blue")
+
+
 def star():
     """The star board with 121 holes; the diamond is its part between two points."""
     drawing = Drawing(13, 17, 40)
@@ -143,4 +165,4 @@ def prefix():
 
 
 if __name__ == "__main__":
-    write_or_check({"board": board, "moves": moves, "star": star, "prefix": prefix})
+    write_or_check({"board": board, "moves": moves, "seals": seals, "star": star, "prefix": prefix})

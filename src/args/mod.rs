@@ -9,6 +9,7 @@ pub mod limits;
 pub mod mirror;
 pub mod player;
 pub mod position;
+pub mod rule_set;
 pub mod rulesheet;
 pub mod state;
 pub mod threads;

@@ -1,10 +1,13 @@
-use anyhow::Result;
+use anyhow::{Error, Result};
 use clap::ValueEnum;
 use serde_json::{Value, json};
+use sternhalma_data::RuleSet;
+use sternhalma_data::board::SealRule;
 use sternhalma_data::{Move, Position, Side};
-use sternhalma_engine::Filter;
+use sternhalma_engine::{Filter, board_of};
 
 use crate::args::position::PositionArgs;
+use crate::args::rule_set::MoveRulesArgs;
 use crate::drawing::drawing;
 use crate::output::{self, CommandOutcome};
 use crate::values::count;
@@ -17,6 +20,8 @@ use crate::values::count;
 pub struct MovesArgs {
     #[command(flatten)]
     position: PositionArgs,
+    #[command(flatten)]
+    rules: MoveRulesArgs,
     /// Moves to list; `forward` moves end in a row nearer the goal
     #[arg(long, value_enum, default_value_t = FilterArg::All)]
     filter: FilterArg,
@@ -45,12 +50,35 @@ pub struct PerftArgs {
     depth: u32,
     #[command(flatten)]
     position: PositionArgs,
+    #[command(flatten)]
+    rules: MoveRulesArgs,
     /// Also print the count for each first move
     #[arg(long)]
     divide: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+/// The rule that restricts moves, if there is one.
+struct Rules(Option<SealRule>);
+
+impl Rules {
+    /// Returns the rules for the board of a position.
+    fn of(args: &MoveRulesArgs, position: &Position) -> Result<Rules> {
+        Ok(Rules(match args.rules {
+            RuleSet::Paper => None,
+            RuleSet::BlockedGoal => Some(SealRule::new(board_of(position).map_err(Error::msg)?)),
+        }))
+    }
+
+    fn moves(&self, position: &Position) -> Vec<Move> {
+        self.0.as_ref().map_or_else(|| position.moves().collect(), |rule| rule.moves(position))
+    }
+
+    fn perft(&self, position: &Position, depth: u32) -> u64 {
+        self.0.as_ref().map_or_else(|| position.perft(depth), |rule| rule.perft(position, depth))
+    }
 }
 
 pub fn run_moves(args: &MovesArgs) -> Result<CommandOutcome> {
@@ -61,8 +89,8 @@ pub fn run_moves(args: &MovesArgs) -> Result<CommandOutcome> {
         FilterArg::Forward => Filter::Forward,
     };
     let geometry = position.geometry();
-    let kept = position.moves().filter(|&mv| filter.keeps(rows_toward_goal(&position, mv)));
-    let moves: Vec<Move> = kept.collect();
+    let mut moves = Rules::of(&args.rules, &position)?.moves(&position);
+    moves.retain(|&mv| filter.keeps(rows_toward_goal(&position, mv)));
     if args.draw {
         output::print_line(&drawing().marked(moves.iter().map(|mv| mv.to).collect()).draw(&position))?;
     }
@@ -82,13 +110,13 @@ fn rows_toward_goal(position: &Position, mv: Move) -> i32 {
 
 pub fn run_perft(args: &PerftArgs) -> Result<CommandOutcome> {
     let position = args.position.position()?;
-    let geometry = position.geometry();
-    let first = |mv| (geometry.move_text(mv), position.after(mv).perft(args.depth - 1));
+    let (geometry, rules) = (position.geometry(), Rules::of(&args.rules, &position)?);
+    let first = |mv| (geometry.move_text(mv), rules.perft(&position.after(mv), args.depth - 1));
     let divided: Option<Vec<(String, u64)>> =
-        (args.divide && args.depth > 0).then(|| position.moves().map(first).collect());
+        (args.divide && args.depth > 0).then(|| rules.moves(&position).into_iter().map(first).collect());
     let nodes = match &divided {
         Some(moves) => moves.iter().map(|(_, nodes)| nodes).sum(),
-        None => position.perft(args.depth),
+        None => rules.perft(&position, args.depth),
     };
     let mut report = json!({ "depth": args.depth, "nodes": nodes });
     if let Some(moves) = &divided {

@@ -1,0 +1,346 @@
+//! Tests of the rule against blocked goals, with the definition itself as the oracle.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const DIRECTIONS: [(i32, i32); 6] = [(1, 0), (-1, 0), (0, 1), (0, -1), (1, -1), (-1, 1)];
+
+/// Returns the cell that is `steps` cells away in a direction.
+fn beyond(geometry: &Geometry, cell: Cell, (dx, dy): (i32, i32), steps: i32) -> Option<Cell> {
+    let (x, y) = geometry.coordinates(cell);
+    let [x, y] = [i32::from(x) + steps * dx, i32::from(y) + steps * dy].map(|place| u8::try_from(place).ok());
+    geometry.at(x?, y?)
+}
+
+/// Returns the cells outside a region from which a piece enters it by a step, or by one jump over a cell outside.
+fn entries(geometry: &Geometry, region: CellSet) -> CellSet {
+    let outside = |cell: &Cell| !region.contains(*cell);
+    let mut found = CellSet::EMPTY;
+    for from in CellSet::first_cells(geometry.cells()).iter().filter(outside) {
+        for direction in DIRECTIONS {
+            let [near, far] = [1, 2].map(|steps| beyond(geometry, from, direction, steps));
+            let step = near.is_some_and(|near| region.contains(near));
+            let jump = near.is_some_and(|near| !region.contains(near)) && far.is_some_and(|far| region.contains(far));
+            if step || jump {
+                found = found.with(from);
+            }
+        }
+    }
+    found
+}
+
+/// Returns the subsets of a set, except the empty one.
+fn subsets(cells: CellSet) -> impl Iterator<Item = CellSet> {
+    let cells: Vec<Cell> = cells.iter().collect();
+    (1u32..1 << cells.len())
+        .map(move |bits| (0..cells.len()).filter(|at| bits >> at & 1 == 1).map(|at| cells[at]).collect())
+}
+
+/// Returns whether a goal is sealed, straight from the definition: tries all sets of empty cells.
+fn is_sealed(board: Board, army: CellSet, others: CellSet, side: Side) -> bool {
+    let empty = CellSet::first_cells(board.cells()) - army - others;
+    subsets(empty).any(|region| {
+        let entries = entries(board.geometry(), region);
+        !(region & board.goal(side.other())).is_empty() && entries.is_subset(army) && entries.len() < army.len()
+    })
+}
+
+fn position(board: Board, army: CellSet, others: CellSet, side: Side) -> Position {
+    let [x, o] = if side == Side::X { [army, others] } else { [others, army] };
+    Position::new(board.geometry(), x, o, side, 0).unwrap()
+}
+
+/// Returns all sets of `count` of the given cells.
+fn choices(cells: CellSet, count: usize) -> Vec<CellSet> {
+    let mut found = vec![(CellSet::EMPTY, cells)];
+    for _ in 0..count {
+        let with_one_more = |&(chosen, rest): &(CellSet, CellSet)| {
+            let mut rest = rest;
+            let mut more = Vec::new();
+            while let Some(cell) = rest.pop_first() {
+                more.push((chosen.with(cell), rest));
+            }
+            more
+        };
+        found = found.iter().flat_map(with_one_more).collect();
+    }
+    found.into_iter().map(|(chosen, _)| chosen).collect()
+}
+
+#[test]
+fn all_positions_of_the_smallest_board_follow_the_definition() {
+    for pieces in 1..=4 {
+        let board = Board::new(3, pieces).unwrap();
+        let (rule, all) = (SealRule::new(board), CellSet::first_cells(9));
+        for army in choices(all, pieces as usize) {
+            for others in choices(all - army, pieces as usize) {
+                for side in Side::BOTH {
+                    let sealed = rule.seal(army, others, side).is_some();
+                    assert_eq!(sealed, is_sealed(board, army, others, side), "{army:?} {others:?} {side}");
+                }
+            }
+        }
+    }
+}
+
+/// Positions of a board with `pieces` whose mover has most pieces near its home.
+fn crowded(size: u64, pieces: u64) -> impl Strategy<Value = (CellSet, CellSet, Side)> {
+    let board = Board::new(size, pieces).unwrap();
+    let cells = board.cells();
+    let near = (cells / 2).min(3 * pieces as usize + 2);
+    let army = prop::sample::subsequence((0..near).collect::<Vec<_>>(), pieces as usize);
+    let order = Just((0..cells).collect::<Vec<_>>()).prop_shuffle();
+    (army, order, any::<bool>()).prop_map(move |(army, order, is_x)| {
+        let turned = |cell: usize| if is_x { cell } else { cells - 1 - cell };
+        let set = |cells: &[usize]| cells.iter().map(|&cell| Cell::new(turned(cell))).collect::<CellSet>();
+        let others: Vec<usize> = order.into_iter().filter(|cell| !army.contains(cell)).take(army.len()).collect();
+        (set(&army), set(&others), if is_x { Side::X } else { Side::O })
+    })
+}
+
+/// Returns the moves after which the goal is not sealed, by a full test after each move.
+fn slow_moves(board: Board, position: &Position) -> Vec<Move> {
+    // Without knowledge of the seals that are possible on the board.
+    let rule = SealRule { patterns: Patterns::Any, ..SealRule::new(board) };
+    let side = position.side_to_move();
+    let is_legal = |mv: &Move| {
+        let after = position.after(*mv);
+        rule.seal(after.army(side), after.army(side.other()), side).is_none()
+    };
+    position.moves().filter(is_legal).collect()
+}
+
+fn slow_perft(board: Board, position: &Position, depth: u32) -> u64 {
+    match depth {
+        0 => 1,
+        _ => slow_moves(board, position).iter().map(|&mv| slow_perft(board, &position.after(mv), depth - 1)).sum(),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn small_boards_follow_the_definition(
+        (size, pieces, (army, others, side)) in prop::sample::select(vec![(4u64, 5u64), (4, 6), (4, 7), (4, 8), (5, 8), (5, 11)])
+            .prop_flat_map(|(size, pieces)| (Just(size), Just(pieces), crowded(size, pieces)))
+    ) {
+        let board = Board::new(size, pieces).unwrap();
+        let sealed = SealRule::new(board).seal(army, others, side);
+        prop_assert_eq!(sealed.is_some(), is_sealed(board, army, others, side));
+        if let Some(Seal { region, wall }) = sealed {
+            prop_assert_eq!(entries(board.geometry(), region), wall);
+            prop_assert!(wall.is_subset(army) && wall.len() < army.len() && (region & (army | others)).is_empty());
+        }
+    }
+
+    #[test]
+    fn fast_moves_are_those_of_the_full_test(
+        (size, pieces, (army, others, side)) in (3u64..=11, 1u64..=15)
+            .prop_filter("two homes", |&(size, pieces)| 2 * pieces <= size * size && Board::new(size, pieces).is_ok())
+            .prop_flat_map(|(size, pieces)| (Just(size), Just(pieces), crowded(size, pieces)))
+    ) {
+        let board = Board::new(size, pieces).unwrap();
+        let position = position(board, army, others, side);
+        let rule = SealRule::new(board);
+        prop_assert_eq!(rule.moves(&position), slow_moves(board, &position));
+        prop_assert_eq!(rule.perft(&position, 2), slow_perft(board, &position, 2));
+    }
+}
+
+/// Returns armies in which `x` holds the cells of `wall`. Its other pieces and those of `o` are far from its home.
+fn walled(board: Board, wall: CellSet) -> (CellSet, CellSet) {
+    let mut rest: Vec<Cell> = CellSet::first_cells(board.cells()).iter().collect();
+    let far: CellSet = rest.split_off(board.cells() - 2 * board.pieces()).into_iter().collect();
+    let own: CellSet = far.iter().take(board.pieces() - wall.len()).collect();
+    (wall | own, (far - own).iter().take(board.pieces()).collect())
+}
+
+#[test]
+fn walls_around_the_tip_need_one_more_piece_than_they_have_cells() {
+    for pieces in 3..=15 {
+        let board = Board::new(9, pieces).unwrap();
+        let (rule, mut patterns) = (SealRule::new(board), 0);
+        // All regions in the first four rows.
+        for region in subsets(CellSet::first_cells(10)) {
+            let wall = entries(board.geometry(), region);
+            if (region & board.home(Side::X)).is_empty() || wall.len() > board.pieces() {
+                continue;
+            }
+            let (army, others) = walled(board, wall);
+            let is_enough = wall.len() < board.pieces();
+            let sealed = rule.seal(army, others, Side::X);
+            assert!(sealed.is_some() || !is_enough, "{pieces}: {region:?}");
+            patterns += usize::from(is_enough);
+            if sealed.is_none_or(|seal| seal.region != region) {
+                continue;
+            }
+            assert!(is_enough, "{pieces}: {region:?}");
+            for gap in wall {
+                let (army, others) = walled(board, wall.without(gap));
+                // The gap may itself be closed by the rest of the wall.
+                let open = rule.seal(army, others, Side::X).is_none_or(|seal| seal.region.contains(gap));
+                assert!(open, "{region:?} {gap:?}");
+                // A piece of the opponent in the wall opens it.
+                let others = others.without(others.first().unwrap()).with(gap);
+                assert_eq!(rule.seal(army, others, Side::X), None, "{region:?} {gap:?}");
+            }
+        }
+        let expected = match pieces {
+            ..=4 => 0,
+            5 | 6 => 1,
+            _ => patterns,
+        };
+        assert!(patterns == expected && (patterns > 1 || pieces < 7), "{pieces}: {patterns}");
+    }
+}
+
+/// Checks that no wall of fewer than `pieces` cells closes a region of the goal, except the tip if `but_the_tip`. Tries
+/// all walls. Both armies are outside the region.
+fn check_walls(size: u64, pieces: u64, but_the_tip: bool) {
+    let board = Board::new(size, pieces).unwrap();
+    let (rule, all) = (SealRule::new(board), CellSet::first_cells(board.cells()));
+    let mut wall: Vec<usize> = (0..board.pieces() - 1).collect();
+    loop {
+        let cells: CellSet = wall.iter().map(|&cell| Cell::new(cell)).collect();
+        let mut rest = board.home(Side::X) - cells;
+        while let Some(start) = rest.first() {
+            let (region, _, _) = rule.region(start, cells, CellSet::EMPTY, Side::X);
+            let is_tip = but_the_tip && region == CellSet::first_cells(1);
+            assert!(is_tip || (all - region).len() < 2 * board.pieces(), "{board}: {cells:?} {region:?}");
+            rest -= region;
+        }
+        // The next combination.
+        let Some(at) = (0..wall.len()).rev().find(|&at| wall[at] < board.cells() - wall.len() + at) else { break };
+        wall[at] += 1;
+        (at + 1..wall.len()).for_each(|next| wall[next] = wall[next - 1] + 1);
+    }
+}
+
+#[test]
+fn up_to_four_pieces_seal_nothing() {
+    for (size, pieces) in (3..=11).flat_map(|size| (2..=4).map(move |pieces| (size, pieces))) {
+        if 2 * pieces <= size * size {
+            check_walls(size, pieces, false);
+        }
+    }
+}
+
+#[test]
+fn five_and_six_pieces_seal_only_the_tip() {
+    for (size, pieces) in [(5, 5), (6, 5), (7, 5), (8, 5), (9, 5), (5, 6), (6, 6), (7, 6)] {
+        check_walls(size, pieces, true);
+    }
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn five_and_six_pieces_seal_only_the_tip_of_large_boards() {
+    for (size, pieces) in [(10, 5), (11, 5), (8, 6), (9, 6), (10, 6), (11, 6)] {
+        check_walls(size, pieces, true);
+    }
+}
+
+/// Enumerates the closed regions of a board with small walls, as pairs of region and wall.
+///
+/// A region with a wall of fewer than `pieces` cells has at least two wall cells on each line of cells with one x (or
+/// one y) that it meets, unless the line has at most one cell outside the region. So either the region meets at most
+/// `(pieces - 1) / 2` lines of each kind, or it has almost a whole line. In the second case the cells outside region and
+/// wall have a wall in the same cells, and by the same count they meet at most `pieces / 2` lines of each kind.
+struct Regions<'a> {
+    rule: &'a SealRule,
+    /// The cells of each line: all x, then all y.
+    lines: [Vec<CellSet>; 2],
+    most_wall: usize,
+    most_lines: usize,
+    found: std::collections::BTreeSet<(CellSet, CellSet)>,
+}
+
+impl Regions<'_> {
+    fn new(rule: &SealRule, board: Board, most_lines: usize) -> Regions<'_> {
+        let line = |of: fn((u8, u8)) -> u8| {
+            let cells = |at: usize| {
+                let all = CellSet::first_cells(board.cells()).iter();
+                all.filter(|&cell| usize::from(of(rule.geometry.coordinates(cell))) == at).collect()
+            };
+            (0..board.size()).map(cells).collect()
+        };
+        let lines = [line(|(x, _)| x), line(|(_, y)| y)];
+        Regions { rule, lines, most_wall: board.pieces() - 1, most_lines, found: Default::default() }
+    }
+
+    /// Decides each cell in the reach of the region: it is in the region or in the wall.
+    fn extend(&mut self, region: CellSet, reach: CellSet, wall: CellSet) {
+        let Some(cell) = (reach - region - wall).first() else {
+            self.found.insert((region, wall));
+            return;
+        };
+        if wall.len() < self.most_wall {
+            self.extend(region, reach, wall.with(cell));
+        }
+        let larger = region.with(cell);
+        let met = |lines: &Vec<CellSet>| lines.iter().filter(|line| !(**line & larger).is_empty()).count();
+        if self.lines.iter().all(|lines| met(lines) <= self.most_lines) {
+            self.extend(larger, reach | self.rule.reach[cell.index()], wall);
+        }
+    }
+
+    fn from(&mut self, cells: CellSet) {
+        cells.iter().for_each(|cell| self.extend(cell.into(), self.rule.reach[cell.index()], CellSet::EMPTY));
+    }
+}
+
+/// Checks that all seals of a board are in the zone of its rule.
+fn check_zone(size: u64, pieces: u64) {
+    let board = Board::new(size, pieces).unwrap();
+    let rule = SealRule::new(board);
+    let Patterns::Zone(zones) = rule.patterns else { panic!("{board} has no zone") };
+    let mut regions = Regions::new(&rule, board, (board.pieces() - 1) / 2);
+    regions.from(board.home(Side::X));
+    assert!(regions.found.len() > 2);
+    for (region, wall) in &regions.found {
+        assert!(region.is_subset(zones[0]), "{board}: {region:?} {wall:?}");
+    }
+    // No more than `pieces` cells can be behind walls, but more pieces than these are outside region and wall.
+    let mut outside = Regions::new(&rule, board, board.pieces() / 2);
+    outside.from(CellSet::first_cells(board.cells()));
+    let found: Vec<_> = outside.found.into_iter().collect();
+    assert!(found.iter().all(|(cells, _)| cells.len() <= board.pieces()), "{board}");
+    for (at, (cells, wall)) in found.iter().enumerate() {
+        for (other, other_wall) in &found[..at] {
+            let apart = (*other & (*cells | *wall)).is_empty() && (*cells & *other_wall).is_empty();
+            let fits = (*wall | *other_wall).len() < board.pieces();
+            // Two cells of two regions: too few even for three such regions.
+            assert!(!apart || !fits || (*cells | *other).len() <= 2, "{board}: {cells:?} {other:?}");
+        }
+    }
+}
+
+#[test]
+fn seven_to_ten_pieces_seal_only_in_their_zones() {
+    for (size, pieces) in [(7, 7), (9, 8), (8, 9), (9, 10)] {
+        check_zone(size, pieces);
+    }
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn seven_to_ten_pieces_seal_only_in_their_zones_on_all_boards() {
+    (7..=11).for_each(|size| (7..=10).for_each(|pieces| check_zone(size, pieces)));
+}
+
+#[test]
+fn a_seal_that_is_given_must_be_broken_if_possible() {
+    let board = Board::new(9, 6).unwrap();
+    let rule = SealRule::new(board);
+    let sealed: Position = "7oo/7oo/8o/8o/9/9/x8/xx7/1xx5x x 20".parse().unwrap();
+    let moves = rule.moves(&sealed);
+    // Moves of the pieces outside the wall keep the seal.
+    assert!(!moves.is_empty() && moves.len() < sealed.moves().count());
+    assert!(moves.iter().all(|mv| mv.from.index() < 6), "{moves:?}");
+    assert_eq!(rule.perft(&sealed, 3), slow_perft(board, &sealed, 3));
+    // The opponent may move freely.
+    let other: Position = "9/9/9/9/oooooo3/9/x8/xx7/1xx5x o 21".parse().unwrap();
+    assert_eq!(rule.moves(&other), other.moves().collect::<Vec<_>>());
+}
