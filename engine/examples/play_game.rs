@@ -8,7 +8,7 @@ use std::error::Error;
 use std::sync::atomic::AtomicBool;
 
 use sternhalma_data::{Board, Side};
-use sternhalma_engine::{ChineseCheckers, Filter, Outcome, PLY_LIMIT, Roster, player, ugi};
+use sternhalma_engine::{ChineseCheckers, Filter, Outcome, Roster, player, ugi};
 use sternhalma_ggp::{Game, Limits};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let game = ChineseCheckers::new(board, Filter::All);
     let mut players = Vec::new();
     for name in &names {
-        let mut player = player(&Roster::built_in().config(name)?, board, PLY_LIMIT, None)?;
+        let mut player = player(&Roster::built_in().config(name)?, game.setup(), None)?;
         player.reset(1);
         players.push(player);
     }

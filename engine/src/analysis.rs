@@ -89,7 +89,7 @@ mod tests {
     use crate::config::Roster;
     use crate::distance::Distances;
     use crate::filter::Filter;
-    use crate::game::{ChineseCheckers, PLY_LIMIT};
+    use crate::game::ChineseCheckers;
     use crate::player::player;
 
     fn analysed(name: &str, position: &str, lines: usize) -> (Vec<Move>, Vec<AnalysedMove>) {
@@ -98,7 +98,7 @@ mod tests {
         let state = game.state(&position.parse().unwrap()).unwrap();
         let config = Roster::built_in().config(name).unwrap();
         let distances = Distances::estimated(board);
-        let mut player = player(&config, board, PLY_LIMIT, Some(&distances)).unwrap();
+        let mut player = player(&config, game.setup(), Some(&distances)).unwrap();
         let mut legal = Vec::new();
         game.legal(&state, state.player() as usize, &mut legal);
         let limits = Limits { depth: Some(4), ..Limits::expansions(2000) };

@@ -27,6 +27,8 @@ pub enum Config {
     Greedy,
     /// A uniformly random legal move.
     Random,
+    /// Two plies: the move after which the goal of the opponent is hardest to enter.
+    Fortress,
 }
 
 /// The parameters of a UCT player [Roschke and Sturtevant 2013, Table 2].
@@ -394,7 +396,7 @@ impl Config {
         match self {
             Config::Uct(uct) => uct.check(),
             Config::Pvs(pvs) => pvs.check(),
-            Config::AlphaBeta(_) | Config::Greedy | Config::Random => Ok(()),
+            Config::AlphaBeta(_) | Config::Greedy | Config::Random | Config::Fortress => Ok(()),
         }
     }
 
@@ -405,7 +407,7 @@ impl Config {
         match self {
             Config::Uct(_) => counted || limits.playouts.is_some(),
             Config::Pvs(_) => counted || limits.depth.is_some(),
-            Config::AlphaBeta(_) | Config::Greedy | Config::Random => true,
+            Config::AlphaBeta(_) | Config::Greedy | Config::Random | Config::Fortress => true,
         }
     }
 
@@ -416,7 +418,7 @@ impl Config {
             Config::Uct(_) => "MCTS",
             Config::AlphaBeta(_) => "alpha-beta",
             Config::Pvs(_) => "principal-variation search",
-            Config::Greedy | Config::Random => "none",
+            Config::Greedy | Config::Random | Config::Fortress => "none",
         }
     }
 
@@ -434,7 +436,7 @@ impl Config {
             Config::Uct(uct) => uct.end != PlayoutEnd::PlayedOut,
             Config::AlphaBeta(config) => config.evaluation == Evaluation::Table,
             Config::Pvs(_) => true,
-            Config::Greedy | Config::Random => false,
+            Config::Greedy | Config::Random | Config::Fortress => false,
         }
     }
 }
@@ -525,7 +527,7 @@ mod tests {
     #[test]
     fn every_player_that_ships_is_complete() {
         let roster = Roster::built_in();
-        assert_eq!(roster.names().count(), 15);
+        assert_eq!(roster.names().count(), 16);
         for name in roster.names() {
             roster.config(name).unwrap();
             assert!(roster.about(name).is_some_and(|about| about.len() < 90), "{name}");

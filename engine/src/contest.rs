@@ -4,7 +4,7 @@ use sternhalma_data::Position;
 use sternhalma_ggp::arena::{ArenaGame, Contestant, Fault, Opening, Request, SearchValue};
 use sternhalma_ggp::{Rng, SearchStats};
 
-use crate::{Action, ChineseCheckers, EnginePlayer, GameState, ugi};
+use crate::{Action, ChineseCheckers, EnginePlayer, GameState, Placement, ugi};
 
 /// Openings are position strings, or `startpos` or `fen` with a position
 /// string, optionally followed by `moves` and moves, as in the engine
@@ -33,6 +33,10 @@ impl ArenaGame for ChineseCheckers {
     fn random_opening(&self, plies: u32, rng: &mut Rng) -> Option<Opening<GameState>> {
         self.random_state(plies, rng).map(|state| self.opening_at(state))
     }
+
+    fn repetition_key(&self, state: &GameState) -> Option<[u128; 2]> {
+        self.counted_placement(state).map(Placement::bits)
+    }
 }
 
 impl ChineseCheckers {
@@ -56,8 +60,9 @@ impl EngineContestant {
 }
 
 impl Contestant<ChineseCheckers> for EngineContestant {
-    fn begin(&mut self, _: &ChineseCheckers, _: &GameState, _: usize, seed: u64) -> Result<(), Fault> {
+    fn begin(&mut self, _: &ChineseCheckers, start: &GameState, _: usize, seed: u64) -> Result<(), Fault> {
         self.player.reset(seed);
+        self.player.begin(start);
         Ok(())
     }
 

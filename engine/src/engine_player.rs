@@ -48,6 +48,9 @@ pub trait EnginePlayer: Send {
     /// Follows an action of the game, by either player.
     fn observe(&mut self, _action: Action) {}
 
+    /// Learns the start of a game, after [`reset`](EnginePlayer::reset), for the rule about repetition.
+    fn begin(&mut self, _start: &GameState) {}
+
     /// Excludes moves from the choice of the following searches; an empty slice
     /// excludes none. Returns whether the player can exclude these moves.
     fn exclude(&mut self, moves: &[Move]) -> bool {

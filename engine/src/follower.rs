@@ -23,7 +23,8 @@ impl Follower {
         let known = self.followed.take().filter(|(known, played)| known == start && actions.starts_with(played));
         let known = known.map(|(_, played)| played.len()).unwrap_or_else(|| {
             self.player.reset(seed);
-            actions.len()
+            self.player.begin(start);
+            0
         });
         actions[known..].iter().for_each(|&action| self.player.observe(action));
         self.followed = Some((*start, actions.to_vec()));

@@ -1,7 +1,8 @@
 //! The two-player game.
 
 use rand::RngExt;
-use sternhalma_data::{Board, Cell, CellSet, Geometry, Move, Position, Rank, Side, State};
+use sternhalma_data::board::SealRule;
+use sternhalma_data::{Board, Cell, CellSet, Geometry, Move, Position, Rank, RuleSet, Side, State};
 use sternhalma_ggp::{Game, Rng, Turn, key_of_words};
 
 use crate::filter::{Filter, Pieces, random_move};
@@ -35,12 +36,56 @@ pub fn board_of(position: &Position) -> Result<Board, String> {
     board.map_err(|error| error.to_string())
 }
 
+/// The board and the rules of a game.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GameSetup {
+    /// The board.
+    pub board: Board,
+    /// The rule set.
+    pub rules: RuleSet,
+    /// The ply at which the game is a draw.
+    pub ply_limit: u32,
+}
+
+impl GameSetup {
+    /// Returns the setup of a board with the rule set [`RuleSet::Paper`] and the ply limit [`PLY_LIMIT`].
+    pub fn new(board: Board) -> GameSetup {
+        GameSetup { board, rules: RuleSet::Paper, ply_limit: PLY_LIMIT }
+    }
+
+    /// Returns the same setup with other rules.
+    #[must_use]
+    pub fn with_rules(self, rules: RuleSet) -> GameSetup {
+        GameSetup { rules, ..self }
+    }
+
+    /// Returns the same setup with another ply limit.
+    #[must_use]
+    pub fn with_ply_limit(self, ply_limit: u32) -> GameSetup {
+        GameSetup { ply_limit, ..self }
+    }
+}
+
+/// A placement of both armies with the player to move, which the rule about repetition counts.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Placement([u128; 2]);
+
+impl Placement {
+    /// Returns the cells of both armies, with the player to move in the highest bit.
+    pub fn bits(self) -> [u128; 2] {
+        self.0
+    }
+}
+
 /// The rules for a board, and the moves that searches consider.
 #[derive(Debug)]
 pub struct ChineseCheckers {
     board: Board,
     geometry: &'static Geometry,
+    rules: RuleSet,
     ply_limit: u32,
+    /// The rule against sealed goals, if it applies.
+    seal: Option<SealRule>,
     filter: Filter,
     /// The goal corner of each player.
     goals: [CellSet; 2],
@@ -57,6 +102,8 @@ pub struct GameState {
     passed: bool,
     ply: u32,
     outcome: Option<Outcome>,
+    /// Whether the rule against sealed goals applies, and a goal is sealed.
+    is_sealed: bool,
 }
 
 impl GameState {
@@ -76,6 +123,14 @@ impl GameState {
     #[inline]
     pub fn ply(&self) -> u32 {
         self.ply
+    }
+
+    /// Returns the armies with the player to move.
+    #[inline]
+    pub fn placement(&self) -> Placement {
+        // Cells use less than 127 bits.
+        let [x, o] = self.armies.map(CellSet::bits);
+        Placement([x, o | (self.player as u128) << 127])
     }
 
     /// Returns whether the last action was a pass.
@@ -117,7 +172,24 @@ impl ChineseCheckers {
             (0..cells).map(|from| [by(&|to| rows(to) > rows(from)), by(&|to| rows(to) >= rows(from))]).collect()
         });
         let goals = [board.goal(Side::X), board.goal(Side::O)];
-        ChineseCheckers { board, geometry, ply_limit: PLY_LIMIT, filter, goals, ahead }
+        let rules = RuleSet::Paper;
+        ChineseCheckers { board, geometry, rules, ply_limit: PLY_LIMIT, seal: None, filter, goals, ahead }
+    }
+
+    /// Creates the game of a setup, as [`ChineseCheckers::new`] does.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the homes of the board overlap.
+    pub fn of(setup: GameSetup, filter: Filter) -> ChineseCheckers {
+        ChineseCheckers::new(setup.board, filter).with_rules(setup.rules).with_ply_limit(setup.ply_limit)
+    }
+
+    /// Returns the same game with another rule set.
+    #[must_use]
+    pub fn with_rules(self, rules: RuleSet) -> ChineseCheckers {
+        let seal = (rules == RuleSet::BlockedGoal).then(|| SealRule::new(self.board));
+        ChineseCheckers { rules, seal, ..self }
     }
 
     /// Returns the same game with another ply limit.
@@ -125,6 +197,23 @@ impl ChineseCheckers {
     pub fn with_ply_limit(mut self, ply_limit: u32) -> ChineseCheckers {
         self.ply_limit = ply_limit;
         self
+    }
+
+    /// Returns the board and the rules.
+    pub fn setup(&self) -> GameSetup {
+        GameSetup { board: self.board, rules: self.rules, ply_limit: self.ply_limit }
+    }
+
+    /// Returns the rule set.
+    #[inline]
+    pub fn rules(&self) -> RuleSet {
+        self.rules
+    }
+
+    /// Returns the placement of a state if the third occurrence of a placement is a draw.
+    #[inline]
+    pub fn counted_placement(&self, state: &GameState) -> Option<Placement> {
+        (self.rules == RuleSet::BlockedGoal).then(|| state.placement())
     }
 
     /// Returns the ply at which a game is a draw.
@@ -154,10 +243,34 @@ impl ChineseCheckers {
             return None;
         }
         let (player, ply) = (position.side_to_move(), position.ply());
-        let mut state = GameState { armies, player, passed: false, ply, outcome: None };
+        let mut state = GameState { armies, player, passed: false, ply, outcome: None, is_sealed: false };
         // The player that has just moved is tested first.
         state.outcome = self.outcome_after(&state, player.other());
+        state.is_sealed = self.has_seal(&state);
         Some(state)
+    }
+
+    /// Returns whether the rule against sealed goals applies and a goal is sealed.
+    fn has_seal(&self, state: &GameState) -> bool {
+        let seals = |seal: &SealRule| Side::BOTH.iter().any(|&side| sealed_by(seal, state, side).is_some());
+        self.seal.as_ref().is_some_and(seals)
+    }
+
+    /// Returns the cells that a move of the player to move would seal, against the rules.
+    pub fn cells_sealed_by(&self, state: &GameState, mv: Move) -> Option<CellSet> {
+        let (side, mut after) = (state.player, *state);
+        after.armies[side as usize] = state.army(side).without(mv.from).with(mv.to);
+        sealed_by(self.seal.as_ref()?, &after, side)
+    }
+
+    /// Returns the moves of the player to move that only the rule against sealed goals forbids, each with the cells
+    /// that it would seal.
+    pub fn forbidden(&self, state: &GameState) -> Vec<(Move, CellSet)> {
+        if self.seal.is_none() || state.outcome.is_some() {
+            return Vec::new();
+        }
+        let moves = self.position(state).moves();
+        moves.filter_map(|mv| Some((mv, self.cells_sealed_by(state, mv)?))).collect()
     }
 
     /// Returns the position of a state.
@@ -212,8 +325,13 @@ impl ChineseCheckers {
         let occupied = army | state.army(player.other());
         let ahead = &self.ahead[player as usize];
         let mut pieces = Pieces::none();
+        let others = state.army(player.other());
+        let suspects = self.seal.as_ref().and_then(|seal| seal.suspects(army, others, player, state.is_sealed));
         for from in army {
-            let to = self.geometry.destinations(occupied.without(from), from);
+            let mut to = self.geometry.destinations(occupied.without(from), from);
+            if let (Some(seal), Some(suspects)) = (&self.seal, suspects) {
+                to = seal.allowed(suspects, army, others, player, from, to);
+            }
             pieces.push(
                 from,
                 match filter {
@@ -257,6 +375,9 @@ impl ChineseCheckers {
                 *army = army.without(mv.from).with(mv.to);
                 state.passed = false;
                 state.outcome = self.outcome_after(state, mover);
+                if state.is_sealed {
+                    state.is_sealed = self.has_seal(state);
+                }
             }
             None => {
                 let drawn = state.passed || state.ply >= self.ply_limit;
@@ -281,6 +402,11 @@ impl ChineseCheckers {
         }
         Some(state)
     }
+}
+
+/// Returns the cells of a goal that the pieces of a player seal.
+fn sealed_by(seal: &SealRule, state: &GameState, side: Side) -> Option<CellSet> {
+    seal.seal(state.army(side), state.army(side.other()), side).map(|seal| seal.region)
 }
 
 /// Appends the moves of some pieces, or a pass if there are none.

@@ -5,6 +5,7 @@ use sternhalma_ggp::Game;
 
 use crate::game::{Action, ChineseCheckers, GameState, Outcome};
 use crate::record::{AnnotatedGame, AnnotatedMove, MoveInfo};
+use crate::repetition::Repetitions;
 
 /// A game in progress: the moves since its start, and the moves that were taken
 /// back.
@@ -31,6 +32,7 @@ pub struct GameHistory {
     undone: Vec<AnnotatedMove>,
     /// The state before each move, and the present state.
     states: Vec<GameState>,
+    repetitions: Repetitions,
     /// The result of a game that did not end by the rules.
     declared: Option<Outcome>,
 }
@@ -47,22 +49,25 @@ impl GameHistory {
     pub fn at(rules: ChineseCheckers, start: Position) -> Option<GameHistory> {
         let states = vec![rules.state(&start)?];
         let mut template = AnnotatedGame::new(start);
-        template.ply_limit = rules.ply_limit();
-        Some(GameHistory { rules, template, played: Vec::new(), undone: Vec::new(), states, declared: None })
+        (template.rules, template.ply_limit) = (rules.rules(), rules.ply_limit());
+        let repetitions = Repetitions::new(&rules, &states[0]);
+        let (played, undone) = (Vec::new(), Vec::new());
+        Some(GameHistory { rules, template, played, undone, states, repetitions, declared: None })
     }
 
     /// Creates a game from a record, after its last move. The rules are those of
-    /// its board, with its ply limit. Returns `None` if the moves of the record
+    /// its board, with its rule set and ply limit. Returns `None` if the moves of the record
     /// are not legal.
     pub fn from_record(rules: ChineseCheckers, record: &AnnotatedGame) -> Option<GameHistory> {
-        let mut history = GameHistory::at(rules.with_ply_limit(record.ply_limit), record.start)?;
+        let rules = rules.with_rules(record.rules).with_ply_limit(record.ply_limit);
+        let mut history = GameHistory::at(rules, record.start)?;
         for mv in &record.line.moves {
             if !history.legal().contains(&mv.action) {
                 return None;
             }
             history.push(mv.clone());
         }
-        if history.state().outcome().is_none() {
+        if history.outcome().is_none() {
             history.declared = record.result;
         }
         let mut template = record.clone();
@@ -110,7 +115,13 @@ impl GameHistory {
 
     /// Returns the result, by the rules or declared.
     pub fn outcome(&self) -> Option<Outcome> {
-        self.declared.or(self.state().outcome())
+        let drawn = || self.is_repeated().then_some(Outcome::Draw);
+        self.declared.or(self.state().outcome()).or_else(drawn)
+    }
+
+    /// Returns whether the game is drawn by the third occurrence of a position.
+    pub fn is_repeated(&self) -> bool {
+        self.repetitions.is_over()
     }
 
     /// Plays an action. Moves that were taken back are forgotten.
@@ -127,6 +138,7 @@ impl GameHistory {
     fn push(&mut self, mv: AnnotatedMove) {
         let mut state = *self.state();
         self.rules.play_action(&mut state, mv.action);
+        self.repetitions.push(&self.rules, &state);
         self.states.push(state);
         self.played.push(mv);
     }
@@ -141,6 +153,7 @@ impl GameHistory {
     pub fn undo(&mut self) -> Option<Action> {
         let mv = self.played.pop()?;
         self.states.pop();
+        self.repetitions.truncate(self.states.len());
         self.declared = None;
         let action = mv.action;
         self.undone.push(mv);

@@ -6,14 +6,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sternhalma_data::board::Board;
 use sternhalma_ggp::arena::{ArenaError, Backend, Contestant, GameObserver, Schedule, Standings, TournamentSetup, run};
 use sternhalma_ggp::{Limits, MemoryBudget};
 
 use crate::player::{player, player_within};
 use crate::{
-    ChineseCheckers, Config, Distances, EngineContestant, ExternalPlayer, ExternalPlayerError, Filter, GameState,
-    ProtocolLog, Separated,
+    ChineseCheckers, Config, Distances, EngineContestant, ExternalPlayer, ExternalPlayerError, Filter, GameSetup,
+    GameState, ProtocolLog, Separated,
 };
 
 /// A player of a tournament on a board.
@@ -90,7 +89,6 @@ pub struct BoardBackend {
     players: Vec<BoardPlayer>,
     /// The test that ends games early.
     separated: Option<Separated>,
-    ply_limit: u32,
     memory: MemoryBudget,
 }
 
@@ -101,24 +99,23 @@ impl BoardBackend {
     /// # Errors
     /// Returns an error if a player cannot play on the board.
     pub fn new(
-        board: Board,
-        ply_limit: u32,
+        setup: GameSetup,
         players: Vec<BoardPlayer>,
         adjudicator: Option<Distances>,
     ) -> Result<BoardBackend, ArenaError> {
         for entrant in &players {
             match entrant {
                 BoardPlayer::BuiltIn(config, distances) => {
-                    player(config, board, ply_limit, distances.as_ref())?;
+                    player(config, setup, distances.as_ref())?;
                 }
                 BoardPlayer::External(command) => {
                     command.player().map_err(|error| ArenaError::Setup(error.to_string()))?;
                 }
             }
         }
-        let game = ChineseCheckers::new(board, Filter::All).with_ply_limit(ply_limit);
+        let game = ChineseCheckers::of(setup, Filter::All);
         let separated = adjudicator.map(|distances| Separated::new(&game, distances));
-        Ok(BoardBackend { game, players, separated, ply_limit, memory: MemoryBudget::unlimited() })
+        Ok(BoardBackend { game, players, separated, memory: MemoryBudget::unlimited() })
     }
 
     /// Limits the memory of all built-in players, which share it.
@@ -132,12 +129,12 @@ impl BoardBackend {
     fn contestant(&self, entrant: usize, threads: NonZeroUsize) -> Box<dyn Contestant<ChineseCheckers>> {
         match &self.players[entrant] {
             BoardPlayer::BuiltIn(config, distances) => {
-                let (board, distances) = (self.game.board(), distances.as_ref());
+                let distances = distances.as_ref();
                 let memory = match **config {
                     Config::Pvs(_) => self.memory.part(self.memory.limit() / 2 / threads.get() as u64),
                     _ => self.memory.clone(),
                 };
-                let player = player_within(config, board, self.ply_limit, distances, &memory);
+                let player = player_within(config, self.game.setup(), distances, &memory);
                 Box::new(EngineContestant::new(player.expect("`new` has created this player")))
             }
             BoardPlayer::External(command) => Box::new(command.player().expect("`new` has created this player")),
@@ -149,7 +146,12 @@ impl Backend for BoardBackend {
     fn game(&self) -> Value {
         let board = self.game.board();
         let adjudicator = self.separated.as_ref().and_then(|separated| checksum(separated.distances()));
-        json!({ "side": board.size(), "pieces": board.pieces(), "adjudicated-by": adjudicator })
+        let mut game = json!({ "side": board.size(), "pieces": board.pieces(), "adjudicated-by": adjudicator });
+        // Logs of earlier versions have no rule set.
+        if !self.game.rules().is_paper() {
+            game["rules"] = self.game.rules().name().into();
+        }
+        game
     }
 
     fn roles(&self) -> usize {
@@ -206,6 +208,7 @@ fn checksum(distances: &Distances) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use sternhalma_data::Board;
     use sternhalma_ggp::arena::{Budget, Entrant, Schedule, Tournament};
 
     use super::*;
@@ -214,7 +217,8 @@ mod tests {
     fn tournament(budget: Budget) -> Result<Tournament, ArenaError> {
         let players = ["greedy", "base0"]
             .map(|name| BoardPlayer::BuiltIn(Box::new(Roster::built_in().config(name).unwrap()), None));
-        let backend = BoardBackend::new(Board::new(5, 3).unwrap(), 100, players.into(), None)?;
+        let board = Board::new(5, 3).unwrap();
+        let backend = BoardBackend::new(GameSetup::new(board).with_ply_limit(100), players.into(), None)?;
         let entrants = ["greedy", "base0"].map(Entrant::named).to_vec();
         Tournament::new(Box::new(backend), Schedule { ply_limit: 100, ..Schedule::new(entrants, budget, 4) })
     }

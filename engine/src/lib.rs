@@ -7,12 +7,12 @@
 //!
 //! ```
 //! use sternhalma_data::Board;
-//! use sternhalma_engine::{ChineseCheckers, Filter, PLY_LIMIT, Roster, player};
+//! use sternhalma_engine::{ChineseCheckers, Filter, Roster, player};
 //! use sternhalma_ggp::{Game, Limits};
 //! let board = Board::new(7, 3)?;
 //! let game = ChineseCheckers::new(board, Filter::All);
 //! let config = Roster::built_in().config("base0,c=0.3")?;
-//! let mut player = player(&config, board, PLY_LIMIT, None)?;
+//! let mut player = player(&config, game.setup(), None)?;
 //! player.reset(1);
 //! let mut state = game.initial();
 //! let choice = player.choose(&state, Limits::playouts(100), &Default::default());
@@ -33,6 +33,7 @@ mod external;
 mod features;
 mod filter;
 mod follower;
+mod fortress;
 mod game;
 mod history;
 mod host;
@@ -42,6 +43,7 @@ mod player;
 mod playout;
 mod pvs;
 pub mod record;
+mod repetition;
 mod tune;
 pub mod ugi;
 
@@ -58,12 +60,14 @@ pub use external::{
 };
 pub use filter::{Filter, Pieces};
 pub use follower::Follower;
-pub use game::{Action, ChineseCheckers, GameState, Outcome, PLY_LIMIT, board_of};
+pub use game::{Action, ChineseCheckers, GameSetup, GameState, Outcome, PLY_LIMIT, Placement, board_of};
 pub use history::GameHistory;
 pub use host::{BoardBackend, BoardPlayer, ExternalCommand, introduce};
 pub use lanes::{Lane, LaneArrays, RewardedGame};
 pub use machine::machine_rate;
 pub use player::{player, player_within};
 pub use playout::FarthestMix;
+pub use repetition::{OCCURRENCES, Repetitions};
+pub use sternhalma_data::RuleSet;
 pub use sternhalma_ggp::statistics::Score;
 pub use tune::{ClimbParameter, HillClimb, Trial, TuningSetup, tune};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use rand::{RngExt, SeedableRng};
-use sternhalma_data::{Board, Move};
+use sternhalma_data::Move;
 use sternhalma_ggp::alpha_beta::{AlphaBetaResult, Heuristic, WIN, alpha_beta};
 use sternhalma_ggp::mcts::{Cutoff, FixedDepth, LengthBonus, MctsConfig, Playout, Puct, Selection, ToTheEnd};
 use sternhalma_ggp::policy::{PartsVisitor, SelectionPolicy, SelectionVisitor};
@@ -15,7 +15,8 @@ use crate::distance::Distances;
 use crate::engine_player::{Choice, EnginePlayer, SearchInfo, SearchObserver, SearchValue, forced, only_action};
 use crate::evaluate::{MeanRow, Separated, TableDifference, TableForesight};
 use crate::filter::{Filter, random_move};
-use crate::game::{Action, ChineseCheckers, GameState};
+use crate::fortress::Fortress;
+use crate::game::{Action, ChineseCheckers, GameSetup, GameState};
 use crate::playout::FarthestMix;
 use crate::pvs::PvsPlayer;
 
@@ -39,11 +40,10 @@ const LENGTH_HORIZON: u32 = 100;
 /// is for another board.
 pub fn player(
     config: &Config,
-    board: Board,
-    ply_limit: u32,
+    setup: GameSetup,
     distances: Option<&Distances>,
 ) -> Result<Box<dyn EnginePlayer>, String> {
-    player_within(config, board, ply_limit, distances, &MemoryBudget::unlimited())
+    player_within(config, setup, distances, &MemoryBudget::unlimited())
 }
 
 /// Creates a player as [`player`] does, whose search tree or transposition table takes its memory
@@ -54,11 +54,11 @@ pub fn player(
 /// As [`player`].
 pub fn player_within(
     config: &Config,
-    board: Board,
-    ply_limit: u32,
+    setup: GameSetup,
     distances: Option<&Distances>,
     memory: &MemoryBudget,
 ) -> Result<Box<dyn EnginePlayer>, String> {
+    let board = setup.board;
     let distances = || {
         let found =
             distances.ok_or_else(|| format!("it needs a distance table of {board}; `sternhalma build` makes one"))?;
@@ -67,7 +67,7 @@ pub fn player_within(
             false => Err(format!("its table is of {}, and the game of {board}", found.board())),
         }
     };
-    let game = |filter| Arc::new(ChineseCheckers::new(board, filter).with_ply_limit(ply_limit));
+    let game = |filter| Arc::new(ChineseCheckers::of(setup, filter));
     let one_ply = |action| Box::new(OnePly { game: game(Filter::All), rng: Rng::seed_from_u64(0), action });
     Ok(match config {
         Config::Uct(uct) => {
@@ -103,6 +103,7 @@ pub fn player_within(
         }
         Config::Pvs(pvs) => Box::new(PvsPlayer::new(game(pvs.moves), pvs, distances()?, memory)),
         Config::Greedy => one_ply(greedy),
+        Config::Fortress => Box::new(FortressPlayer::new(game(Filter::All))),
         Config::Random => one_ply(|game, state, rng| random_move(&game.pieces(state, Filter::All), rng)),
     })
 }
@@ -308,6 +309,29 @@ impl EnginePlayer for OnePly {
     }
 }
 
+/// The player [`Fortress`].
+struct FortressPlayer {
+    game: Arc<ChineseCheckers>,
+    fortress: Fortress,
+    rng: Rng,
+}
+
+impl FortressPlayer {
+    fn new(game: Arc<ChineseCheckers>) -> FortressPlayer {
+        FortressPlayer { fortress: Fortress::new(game.board()), game, rng: Rng::seed_from_u64(0) }
+    }
+}
+
+impl EnginePlayer for FortressPlayer {
+    fn choose(&mut self, state: &GameState, _: Limits, _: &AtomicBool) -> Choice {
+        Choice { action: self.fortress.choose(&self.game, state, &mut self.rng), spent: ONE_EXPANSION }
+    }
+
+    fn reset(&mut self, seed: u64) {
+        self.rng = Rng::seed_from_u64(seed);
+    }
+}
+
 /// Returns a move with the largest advance (ties: the rearmost piece, then random).
 fn greedy(game: &ChineseCheckers, state: &GameState, rng: &mut Rng) -> Action {
     let player = state.player();
@@ -332,11 +356,11 @@ fn greedy(game: &ChineseCheckers, state: &GameState, rng: &mut Rng) -> Action {
 
 #[cfg(test)]
 mod tests {
+    use sternhalma_data::Board;
     use sternhalma_ggp::Game;
 
     use super::*;
     use crate::config::Roster;
-    use crate::game::PLY_LIMIT;
 
     #[test]
     fn a_search_in_parts_is_the_search_in_one() {
@@ -352,7 +376,7 @@ mod tests {
             (Limits::expansions(5 * FIRST_REPORT), 4),
             (Limits::playouts(30_000), 3),
         ] {
-            let mut players = [(); 2].map(|()| player(&config, board, PLY_LIMIT, None).unwrap());
+            let mut players = [(); 2].map(|()| player(&config, GameSetup::new(board), None).unwrap());
             players.iter_mut().for_each(|player| player.reset(7));
             let [one, other] = &mut players;
             let mut seen = Vec::new();

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use sternhalma_data::Board;
 use sternhalma_engine::ugi::{UgiCommand, UgiError, UgiHost, UgiSession, UgiSettings};
-use sternhalma_engine::{Config, EnginePlayer, PLY_LIMIT, Roster, player};
+use sternhalma_engine::{Config, EnginePlayer, GameSetup, Roster, player};
 
 /// The words with which a line of an engine can begin.
 const REPLIES: [&str; 7] = ["id", "option", "ugiok", "readyok", "bestmove", "info", "response"];
@@ -18,9 +18,9 @@ static ROSTER: LazyLock<Roster> = LazyLock::new(Roster::built_in);
 struct QuickPlayers;
 
 impl UgiHost for QuickPlayers {
-    fn player(&mut self, config: &Config, board: Board) -> Result<Box<dyn EnginePlayer>, String> {
+    fn player(&mut self, config: &Config, setup: GameSetup) -> Result<Box<dyn EnginePlayer>, String> {
         match config {
-            Config::Greedy | Config::Random => player(config, board, PLY_LIMIT, None),
+            Config::Greedy | Config::Random => player(config, setup, None),
             _ => Err("this player is too slow".to_owned()),
         }
     }
@@ -61,8 +61,7 @@ pub fn target(bytes: &[u8]) {
         roster: ROSTER.clone(),
         player: "greedy".to_owned(),
         seed: 1,
-        board: Board::new(5, 3).expect("the board exists"),
-        ply_limit: PLY_LIMIT,
+        setup: GameSetup::new(Board::new(5, 6).expect("the board exists")),
         default_nodes: 10,
     };
     let output = SharedBuffer::default();

@@ -11,8 +11,8 @@ use pyo3::types::PyString;
 use sternhalma_data::Side;
 use sternhalma_engine::ugi::{action_text, legal_action};
 use sternhalma_engine::{
-    Action, ChineseCheckers, Config, Distances, EnginePlayer, Filter, GameState, Outcome, Roster, SearchValue, analyse,
-    player_within,
+    Action, ChineseCheckers, Config, Distances, EnginePlayer, Filter, GameSetup, GameState, Outcome, Roster, SearchValue,
+    analyse, player_within,
 };
 use sternhalma_ggp::{Game, Limits, MemoryBudget};
 
@@ -247,7 +247,8 @@ impl Player {
             None => Distances::estimated(board),
         };
         let budget = MemoryBudget::new(memory);
-        let player = player_within(&config, board, ply_limit, Some(&distances), &budget);
+        let setup = GameSetup::new(board).with_ply_limit(ply_limit);
+        let player = player_within(&config, setup, Some(&distances), &budget);
         let player = player.map_err(|reason| PyValueError::new_err(format!("{text}: {reason}")))?;
         let text = text.to_owned();
         Ok(Player { player: Mutex::new(player), text, config, distances, board, ply_limit, seed })

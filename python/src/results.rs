@@ -220,6 +220,7 @@ impl Results {
         columns.texts("end", |record| match record.end {
             Termination::Rules => "rules",
             Termination::PlyLimit => "ply-limit",
+            Termination::Repetition => "repetition",
             Termination::Adjudicated => "adjudicated",
             Termination::Fault => "fault",
         })?;

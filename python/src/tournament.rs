@@ -8,7 +8,8 @@ use std::thread::available_parallelism;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sternhalma_engine::{
-    BoardBackend, BoardPlayer, Distances, ExternalCommand, Roster, introduce, machine_rate, player,
+    BoardBackend, BoardPlayer, Distances, ExternalCommand, GameSetup, Roster, introduce, machine_rate,
+    player,
 };
 use sternhalma_ggp::arena::{
     ArenaError, Backend, Budget, Entrant, GameLog, GameRecord, MOVE_NODES, Origin, PAIRING_GAMES, RoundSpec,
@@ -179,7 +180,8 @@ impl Arguments {
             (true, None) => return Err(wrong("adjudicate=True needs a table")),
             (adjudicate, distances) => distances.filter(|_| adjudicate),
         };
-        BoardBackend::new(board, schedule.ply_limit, players, adjudicator).map_err(arena_error)
+        let setup = GameSetup::new(board).with_ply_limit(schedule.ply_limit);
+        BoardBackend::new(setup, players, adjudicator).map_err(arena_error)
     }
 
     fn board_player(
@@ -208,7 +210,7 @@ impl Arguments {
             })?,
         };
         let distances = config.needs_table().then_some(distances);
-        player(&config, board, self.ply_limit, distances.as_ref())
+        player(&config, GameSetup::new(board).with_ply_limit(self.ply_limit), distances.as_ref())
             .map_err(|reason| wrong(format!("{}: {reason}", contender.label())))?;
         Ok(BoardPlayer::BuiltIn(Box::new(config), distances))
     }

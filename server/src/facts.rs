@@ -1,7 +1,7 @@
 //! The result, the legal moves and the distances of a position of the two-player game.
 
 use serde::Serialize;
-use sternhalma_data::{Board, Position, Probe, Side, State as ArmyState, Table, TableError};
+use sternhalma_data::{Board, CellSet, Move, Position, Probe, RuleSet, Side, State as ArmyState, Table, TableError};
 use sternhalma_engine::ugi::legal_action;
 use sternhalma_engine::{Action, ChineseCheckers, Distances, Filter, GameState, Outcome, Separated, board_of};
 use sternhalma_ggp::Game;
@@ -25,14 +25,15 @@ impl Placed {
     ///
     /// # Errors
     /// If the text is neither, or no game has such a position.
-    pub fn parse(text: &str, board: Option<Board>) -> Result<Placed, ApiError> {
+    pub fn parse(text: &str, board: Option<Board>, rules: RuleSet) -> Result<Placed, ApiError> {
         let default = || Board::new(DEFAULT_BOARD.0, DEFAULT_BOARD.1);
         let position: Position = match (text.contains('/'), board) {
             (true, None) => text.parse()?,
             (_, Some(board)) => board.parse_position(text)?,
             (false, None) => default()?.parse_position(text)?,
         };
-        let game = ChineseCheckers::new(board_of(&position).map_err(ApiError::invalid)?, Filter::All);
+        let board = board_of(&position).map_err(ApiError::invalid)?;
+        let game = ChineseCheckers::new(board, Filter::All).with_rules(rules);
         let state = game.state(&position).ok_or_else(|| ApiError::invalid("no game has this position"))?;
         Ok(Placed { game, state })
     }
@@ -65,6 +66,18 @@ pub struct PositionAnswer {
     /// Whether the armies have passed each other.
     separated: bool,
     moves: Vec<MoveRow>,
+    rules: RuleSet,
+    /// The moves that only the rule against sealed goals forbids.
+    forbidden: Vec<ForbiddenMove>,
+}
+
+/// A move that would seal the goal of the opponent.
+#[derive(Serialize)]
+struct ForbiddenMove {
+    #[serde(rename = "move")]
+    mv: String,
+    /// The cells that no piece of the opponent could enter.
+    sealed: Vec<String>,
 }
 
 /// A position as few characters. `short` of [`DistanceRow`] and [`MoveRow`] describe the texts.
@@ -130,6 +143,8 @@ impl PositionAnswer {
             distances,
             separated: Separated::new(game, Distances::estimated(board)).holds(state),
             moves,
+            rules: game.rules(),
+            forbidden: game.forbidden(state).into_iter().map(|forbidden| ForbiddenMove::new(game, forbidden)).collect(),
         })
     }
 
@@ -143,6 +158,14 @@ impl PositionAnswer {
             separated: self.separated,
             moves: moves.join(" "),
         }
+    }
+}
+
+impl ForbiddenMove {
+    fn new(game: &ChineseCheckers, (mv, sealed): (Move, CellSet)) -> ForbiddenMove {
+        let geometry = game.geometry();
+        let sealed = sealed.iter().map(|cell| geometry.cell_name(cell)).collect();
+        ForbiddenMove { mv: geometry.move_text(mv), sealed }
     }
 }
 

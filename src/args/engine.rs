@@ -5,6 +5,7 @@ use clap::Args;
 use super::limits::{LimitArgs, MemoryArgs};
 use super::player::PlayerArgs;
 use super::position::PositionArgs;
+use super::rule_set::GameRulesArgs;
 use crate::values::count;
 
 /// The position and the searches of `play` and `analyse`.
@@ -19,6 +20,8 @@ pub struct EngineArgs {
     pub memory: MemoryArgs,
     #[command(flatten)]
     pub position: PositionArgs,
+    #[command(flatten)]
+    pub rules: GameRulesArgs,
     #[command(flatten)]
     pub players: PlayerArgs,
 }

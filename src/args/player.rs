@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use sternhalma_data::Board;
 use sternhalma_data::table::Coverage;
-use sternhalma_engine::{Config, Distances, EnginePlayer, PLY_LIMIT, Roster, player_within};
+use sternhalma_engine::{Config, Distances, EnginePlayer, GameSetup, PLY_LIMIT, Roster, player_within};
 use sternhalma_ggp::MemoryBudget;
 
 use crate::context::CommandContext;
@@ -31,10 +31,9 @@ pub struct PlayerArgs {
 /// The default player.
 pub const DEFAULT_PLAYER: &str = "sternhalma";
 
-/// Creates players for one board.
+/// Creates players of one game.
 pub struct PlayerFactory {
-    board: Board,
-    ply_limit: u32,
+    setup: GameSetup,
     distances: Option<Distances>,
     memory: MemoryBudget,
 }
@@ -58,17 +57,17 @@ impl PlayerArgs {
     pub fn factory(
         &self,
         ctx: &CommandContext,
-        board: Board,
+        setup: GameSetup,
         configs: &[Config],
         coverage: Coverage,
         memory: &MemoryBudget,
     ) -> Result<PlayerFactory> {
-        let board = board.for_two()?;
+        let board = setup.board.for_two()?;
         let mut distances = None;
         if configs.iter().any(Config::needs_table) {
             distances = Some(self::distances(ctx, board, self.table.as_deref(), coverage)?);
         }
-        let factory = PlayerFactory { board, ply_limit: self.ply_limit, distances, memory: memory.clone() };
+        let factory = PlayerFactory { setup, distances, memory: memory.clone() };
         configs.iter().try_for_each(|config| factory.player(config).map(|_| ()))?;
         Ok(factory)
     }
@@ -127,16 +126,12 @@ pub fn distances_or_estimates(ctx: &CommandContext, board: Board, name: Option<&
 }
 
 impl PlayerFactory {
-    pub fn board(&self) -> Board {
-        self.board
-    }
-
-    pub fn ply_limit(&self) -> u32 {
-        self.ply_limit
+    pub fn setup(&self) -> GameSetup {
+        self.setup
     }
 
     pub fn player(&self, config: &Config) -> Result<Box<dyn EnginePlayer>> {
-        let player = player_within(config, self.board, self.ply_limit, self.distances.as_ref(), &self.memory);
+        let player = player_within(config, self.setup, self.distances.as_ref(), &self.memory);
         player.map_err(|reason| anyhow!(reason))
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Error, Result, bail};
 use clap::Args;
-use sternhalma_data::Position;
+use sternhalma_data::{Position, RuleSet};
 use sternhalma_engine::record::AnnotatedGame;
 use sternhalma_engine::ugi::legal_action;
 use sternhalma_engine::{ChineseCheckers, Filter, GameHistory, board_of};
@@ -28,13 +28,16 @@ pub struct PositionArgs {
 
 impl PositionArgs {
     /// Returns the position. A position string contains the size of its board.
-    pub fn position(&self) -> Result<Position> {
-        parse_position(&self.position.join(" "), self.board)
+    ///
+    /// # Errors
+    /// If the text is no position, or a move is not legal by the rules.
+    pub fn position(&self, rules: RuleSet) -> Result<Position> {
+        parse_position(&self.position.join(" "), self.board, rules)
     }
 }
 
-/// Parses the text of a position. `startpos` is on the given board.
-pub fn parse_position(text: &str, board: BoardArgs) -> Result<Position> {
+/// Parses the text of a position, whose moves follow the given rules. `startpos` is on the given board.
+pub fn parse_position(text: &str, board: BoardArgs, rule_set: RuleSet) -> Result<Position> {
     let path = Path::new(text);
     if path.is_file() {
         return Ok(read_game(path)?.position());
@@ -48,7 +51,7 @@ pub fn parse_position(text: &str, board: BoardArgs) -> Result<Position> {
     if moves.is_empty() {
         return Ok(position);
     }
-    let game = rules(&position)?;
+    let game = rules(&position)?.with_rules(rule_set);
     let mut state = game.state(&position).expect("the board is that of the position");
     for text in moves.split_whitespace() {
         let action = legal_action(&game, &state, text)?;

@@ -1,18 +1,69 @@
 //! Rule sets of the two-player game.
 
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use serde::Deserialize;
 use sternhalma_data::RuleSet;
 
-/// Returns a parser of the names of rule sets.
-pub fn rule_set() -> impl TypedValueParser<Value = RuleSet> {
-    PossibleValuesParser::new(RuleSet::ALL.map(RuleSet::name)).try_map(|name| name.parse::<RuleSet>())
+/// The rules of games that are played, if none are given.
+pub const DEFAULT_RULES: RuleSet = RuleSet::Paper;
+
+/// Parses the name of a rule set.
+pub fn rule_set(text: &str) -> Result<RuleSet, String> {
+    text.parse::<RuleSet>().map_err(|error| match text.contains(['.', '/']) {
+        true => format!("{error}; `sternhalma gdl play {text}` plays a rulesheet"),
+        false => error.to_string(),
+    })
 }
 
 /// The rules of a command that counts or lists moves.
 #[derive(Args, Clone, Copy)]
 pub struct MoveRulesArgs {
-    /// Rules of the game; `blocked-goal` forbids moves that seal the goal of the opponent
-    #[arg(long, value_parser = rule_set(), default_value_t = RuleSet::Paper, help_heading = "Board")]
+    /// Rules: paper, or blocked-goal, which forbids moves that seal the goal of the opponent
+    #[arg(long, value_name = "RULES", value_parser = rule_set, default_value_t = RuleSet::Paper, help_heading = "Board")]
     pub rules: RuleSet,
+}
+
+/// The rules of a command that plays.
+#[derive(Args, Clone, Copy)]
+pub struct GameRulesArgs {
+    /// Rules: paper, or blocked-goal, with rules against blocked goals and repetition
+    #[arg(long, value_name = "RULES", value_parser = rule_set, default_value_t = DEFAULT_RULES, help_heading = "Board")]
+    pub rules: RuleSet,
+}
+
+/// The rules of a tournament: a rule set of Chinese Checkers, or a rulesheet.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(from = "String")]
+pub enum RulesOption {
+    /// A rule set.
+    Set(RuleSet),
+    /// The file of a rulesheet.
+    Sheet(PathBuf),
+}
+
+impl From<String> for RulesOption {
+    fn from(text: String) -> RulesOption {
+        text.parse().map_or_else(|_| RulesOption::Sheet(text.into()), RulesOption::Set)
+    }
+}
+
+impl FromStr for RulesOption {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<RulesOption, Self::Err> {
+        Ok(text.to_owned().into())
+    }
+}
+
+impl RulesOption {
+    /// Makes the path of a rulesheet relative to a directory.
+    pub fn in_dir(self, dir: &Path) -> RulesOption {
+        match self {
+            RulesOption::Sheet(path) => RulesOption::Sheet(dir.join(path)),
+            set => set,
+        }
+    }
 }

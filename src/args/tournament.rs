@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
+use sternhalma_data::RuleSet;
 use sternhalma_engine::PLY_LIMIT;
 use sternhalma_ggp::arena::{
     Budget, Entrant, OPENING_PLIES, PAIRING_GAMES, PublishedResult, RoundSpec, RulesEngine, Schedule, Scoring, Shard,
@@ -16,6 +17,7 @@ use sternhalma_ggp::messages::suggestion;
 use sternhalma_ggp::policy::PolicyText;
 
 use super::limits::{DEFAULT_BUDGET, LimitArgs};
+use super::rule_set::{DEFAULT_RULES, RulesOption};
 use crate::values::{DEFAULT_PIECES, DEFAULT_SIZE, count, number};
 
 /// The headings of the options in the help.
@@ -110,9 +112,9 @@ tournament_options! {
     /// Pieces per side [default: 6]
     #[arg(long, value_name = "N", value_parser = count::<u64>(0), help_heading = GAME)]
     Board pieces: u64,
-    /// Rulesheet to play instead of Chinese Checkers
-    #[arg(long, value_name = "FILE", help_heading = GAME)]
-    Single rules: PathBuf,
+    /// Rules of Chinese Checkers, paper or blocked-goal, or a rulesheet to play instead [default: paper]
+    #[arg(long, value_name = "RULES|FILE", help_heading = GAME)]
+    Single rules: RulesOption,
     /// How to play the rulesheet [default: sequential, or prover if there is no network]
     #[arg(long, value_enum, help_heading = GAME)]
     Rules engine: RulesEngineArg,
@@ -303,7 +305,7 @@ pub struct TournamentSpec {
 /// The game of a tournament.
 pub enum GameSpec {
     Rules { path: PathBuf, engine: RulesEngine, lenient: bool },
-    Board { size: u64, pieces: u64, table: Option<PathBuf>, players: Option<PathBuf> },
+    Board { size: u64, pieces: u64, rules: RuleSet, table: Option<PathBuf>, players: Option<PathBuf> },
 }
 
 impl TournamentOptions {
@@ -313,7 +315,8 @@ impl TournamentOptions {
         let tables = self.player.iter_mut().map(|player| &mut player.table).chain([&mut self.table]).flatten();
         tables.filter(|table| dir.join(&**table).exists()).for_each(|table| *table = dir.join(&*table));
         let dirs = self.player.iter_mut().filter_map(|player| player.dir.as_mut());
-        let files = [&mut self.rules, &mut self.openings, &mut self.players].into_iter().flatten();
+        self.rules = self.rules.map(|rules| rules.in_dir(dir));
+        let files = [&mut self.openings, &mut self.players].into_iter().flatten();
         dirs.chain(files).chain(&mut self.rulesheets).for_each(|path| *path = dir.join(&*path));
         self
     }
@@ -374,7 +377,7 @@ impl TournamentOptions {
     pub fn for_game(&self, game: &SeriesGameOptions, rules: PathBuf, pairings: Vec<[String; 2]>) -> TournamentOptions {
         let plays = |player: &&PlayerEntry| pairings.iter().flatten().any(|name| *name == player.label());
         TournamentOptions {
-            rules: Some(rules),
+            rules: Some(RulesOption::Sheet(rules)),
             games: game.games.or(self.games),
             start: game.start.or(self.start),
             budget: game.budget.or(self.budget),
@@ -439,16 +442,9 @@ impl TournamentOptions {
         given.ponder = given.ponder.filter(|&on| on);
         given.lenient = given.lenient.filter(|&on| on);
         given.start = given.start.filter(|&ratio| ratio != 0.0);
-        let Some(path) = self.rules.clone() else {
-            let foreign = given.given(&[Scope::Rules]);
-            if !foreign.is_empty() {
-                bail!(
-                    "{} applies to rulesheets, and this is Chinese Checkers; --rules names a rulesheet",
-                    foreign.join(", ")
-                );
-            }
-            let (size, pieces) = (self.side.unwrap_or(DEFAULT_SIZE), self.pieces.unwrap_or(DEFAULT_PIECES));
-            return Ok(GameSpec::Board { size, pieces, table: self.table.clone(), players: self.players.clone() });
+        let path = match self.rules.clone().unwrap_or(RulesOption::Set(DEFAULT_RULES)) {
+            RulesOption::Sheet(path) => path,
+            RulesOption::Set(rules) => return self.board_spec(&given, rules),
         };
         let foreign = given.given(&[Scope::Board]);
         if !foreign.is_empty() {
@@ -464,6 +460,19 @@ impl TournamentOptions {
             (None, None) => RulesEngine::Auto,
         };
         Ok(GameSpec::Rules { path, engine, lenient: self.lenient.unwrap_or(false) })
+    }
+
+    /// Returns a game of Chinese Checkers. `given` has the options other than defaults.
+    fn board_spec(&self, given: &TournamentOptions, rules: RuleSet) -> Result<GameSpec> {
+        let foreign = given.given(&[Scope::Rules]);
+        if !foreign.is_empty() {
+            bail!(
+                "{} applies to rulesheets, and this is Chinese Checkers; --rules names a rulesheet",
+                foreign.join(", ")
+            );
+        }
+        let (size, pieces) = (self.side.unwrap_or(DEFAULT_SIZE), self.pieces.unwrap_or(DEFAULT_PIECES));
+        Ok(GameSpec::Board { size, pieces, rules, table: self.table.clone(), players: self.players.clone() })
     }
 
     fn test(&self) -> Result<Option<SprtSpec>> {

@@ -80,8 +80,9 @@ struct LineRow {
 }
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
-    let position = args.engine.position.position()?;
-    let game = rules(&position)?.with_ply_limit(args.engine.players.ply_limit);
+    let rule_set = args.engine.rules.rules;
+    let position = args.engine.position.position(rule_set)?;
+    let game = rules(&position)?.with_rules(rule_set).with_ply_limit(args.engine.players.ply_limit);
     let board = game.board();
     let state = game.state(&position).expect("the board is that of the position");
     let config = args.engine.players.roster()?.config(&args.player)?;
@@ -89,13 +90,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let found = match state.outcome() {
         Some(_) => Vec::new(),
         None => {
-            let player = player_within(
-                &config,
-                board,
-                args.engine.players.ply_limit,
-                Some(&distances),
-                &args.engine.memory.budget(),
-            );
+            let player = player_within(&config, game.setup(), Some(&distances), &args.engine.memory.budget());
             let mut player = player.map_err(|reason| anyhow!(reason))?;
             player.reset(args.engine.seed);
             analyse(&mut *player, &state, args.engine.limits.limits(), args.lines as usize, &AtomicBool::new(false))

@@ -9,7 +9,7 @@ use sternhalma_data::table::Coverage;
 use sternhalma_data::table::fs::{AtomicFile, OsFileSystem};
 use sternhalma_data::{Board, Table};
 use sternhalma_engine::record::AnnotatedGame;
-use sternhalma_engine::{Distances, board_of, player_within};
+use sternhalma_engine::{Distances, GameSetup, board_of, player_within};
 use sternhalma_server::SavedGame;
 
 use super::tournament::read_logged;
@@ -119,7 +119,8 @@ impl Args {
     ) -> Result<()> {
         let config = roster(self.players.as_deref())?.config(name)?;
         let distances = table.map_or_else(|| Distances::estimated(board), Distances::new);
-        let player = player_within(&config, board, game.ply_limit, Some(&distances), &self.memory.budget());
+        let setup = GameSetup { board, rules: game.rules, ply_limit: game.ply_limit };
+        let player = player_within(&config, setup, Some(&distances), &self.memory.budget());
         let mut player = player.map_err(|reason| anyhow!(reason))?;
         let stop = ctx.stop()?;
         let mut progress = SearchProgress::new(saved.positions() as u64);

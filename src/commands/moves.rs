@@ -82,7 +82,7 @@ impl Rules {
 }
 
 pub fn run_moves(args: &MovesArgs) -> Result<CommandOutcome> {
-    let position = args.position.position()?;
+    let position = args.position.position(args.rules.rules)?;
     let filter = match args.filter {
         FilterArg::All => Filter::All,
         FilterArg::NonBackward => Filter::NonBackward,
@@ -109,7 +109,7 @@ fn rows_toward_goal(position: &Position, mv: Move) -> i32 {
 }
 
 pub fn run_perft(args: &PerftArgs) -> Result<CommandOutcome> {
-    let position = args.position.position()?;
+    let position = args.position.position(args.rules.rules)?;
     let (geometry, rules) = (position.geometry(), Rules::of(&args.rules, &position)?);
     let first = |mv| (geometry.move_text(mv), rules.perft(&position.after(mv), args.depth - 1));
     let divided: Option<Vec<(String, u64)>> =

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use serde_json::json;
-use sternhalma_data::{Position, Side};
+use sternhalma_data::{Position, RuleSet, Side};
 
 use crate::args::board::BoardArgs;
 use crate::args::position::parse_position;
@@ -50,7 +50,7 @@ impl Args {
         let text = self.position.join(" ");
         let first = text.split_whitespace().next().unwrap_or("startpos");
         if text.contains('/') || first.eq_ignore_ascii_case("startpos") || Path::new(&text).is_file() {
-            return parse_position(&text, self.board);
+            return parse_position(&text, self.board, RuleSet::Paper);
         }
         let board = self.board.board()?;
         let army = match text.strip_prefix('#') {

@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, anyhow, bail};
 use sternhalma_data::table::Coverage;
 use sternhalma_engine::{
-    ChineseCheckers, Config, EngineContestant, Filter, HillClimb, Score, Trial, TuningSetup, tune,
+    ChineseCheckers, Config, EngineContestant, Filter, GameSetup, HillClimb, Score, Trial, TuningSetup, tune,
 };
 use sternhalma_ggp::MemoryBudget;
 use sternhalma_ggp::arena::{self, Contestant, Entrant, Log, OPENING_PLIES, Schedule, Standings, TournamentSetup};
@@ -68,7 +68,8 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let roster = args.players.roster()?;
     let mut players = args.player.iter().map(|name| roster.config(name)).collect::<Result<Vec<Config>, _>>()?;
     let memory = MemoryBudget::new(search_memory(None));
-    let factory = args.players.factory(ctx, args.board.board()?, &players, Coverage::Complete, &memory)?;
+    let game = GameSetup::new(args.board.board()?).with_ply_limit(args.players.ply_limit);
+    let factory = args.players.factory(ctx, game, &players, Coverage::Complete, &memory)?;
     let others = players.split_off(1);
     let setup =
         TuningSetup { player: players.remove(0), others, tuning: tuning(args)?, terms: schedule(args, &factory) };
@@ -78,7 +79,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     };
     let stop = ctx.stop()?;
     let threads = threads(args.threads);
-    let game = ChineseCheckers::new(factory.board(), Filter::All).with_ply_limit(factory.ply_limit());
+    let game = ChineseCheckers::of(factory.setup(), Filter::All);
     // A trial: a match of entrant 0, the variant, against entrant 1, the present player.
     let play = |variant: &Config, present: &Config, seed: u64| -> Option<Score> {
         let contestants = |entrant: usize| -> Box<dyn Contestant<ChineseCheckers>> {
@@ -141,7 +142,7 @@ const FOREVER: u64 = 1 << 40;
 fn schedule(args: &Args, factory: &PlayerFactory) -> Schedule {
     Schedule {
         opening_plies: args.opening_plies,
-        ply_limit: factory.ply_limit(),
+        ply_limit: factory.setup().ply_limit,
         margin: FOREVER,
         patience: FOREVER,
         seed: args.seed,

@@ -2,15 +2,16 @@ use std::io;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use sternhalma_data::Board;
 use sternhalma_data::table::Coverage;
+use sternhalma_data::{Board, RuleSet};
 use sternhalma_engine::ugi::{UgiHost, UgiSession, UgiSettings};
-use sternhalma_engine::{ChineseCheckers, Config, EnginePlayer, Filter, check_compliance};
+use sternhalma_engine::{ChineseCheckers, Config, EnginePlayer, Filter, GameSetup, check_compliance};
 use sternhalma_ggp::MemoryBudget;
 use sternhalma_ggp::arena::MOVE_NODES;
 
 use crate::args::board::BoardArgs;
 use crate::args::player::{DEFAULT_PLAYER, PlayerArgs};
+use crate::args::rule_set::GameRulesArgs;
 use crate::context::CommandContext;
 use crate::error::one_line;
 use crate::output::{CommandOutcome, print_line, status};
@@ -35,19 +36,20 @@ pub struct Args {
     #[command(flatten)]
     board: BoardArgs,
     #[command(flatten)]
+    rules: GameRulesArgs,
+    #[command(flatten)]
     players: PlayerArgs,
 }
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     if let Some(command) = &args.compliance {
-        return check(command, args.board.board()?.for_two()?);
+        return check(command, args.board.board()?.for_two()?, args.rules.rules);
     }
     let settings = UgiSettings {
         roster: args.players.roster()?,
         player: args.player.clone(),
         seed: args.seed,
-        board: args.board.board()?,
-        ply_limit: args.players.ply_limit,
+        setup: GameSetup { board: args.board.board()?, rules: args.rules.rules, ply_limit: args.players.ply_limit },
         default_nodes: MOVE_NODES,
     };
     let host = Host { ctx: ctx.clone(), players: &args.players, memory: search_memory(None) };
@@ -56,11 +58,11 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
 }
 
 /// Checks an engine, and prints a line per check.
-fn check(command: &str, board: Board) -> Result<CommandOutcome> {
+fn check(command: &str, board: Board, rules: RuleSet) -> Result<CommandOutcome> {
     let command = command.strip_prefix("ugi:").unwrap_or(command);
     status!("checking on {board}; --side and --pieces select another board");
     let (mut printed, mut checks, mut failed) = (Ok(()), 0, 0);
-    let passed = check_compliance(command, ChineseCheckers::new(board, Filter::All), |check| {
+    let passed = check_compliance(command, ChineseCheckers::new(board, Filter::All).with_rules(rules), |check| {
         checks += 1;
         failed += usize::from(check.failure.is_some());
         let line = match &check.failure {
@@ -85,9 +87,9 @@ struct Host<'a> {
 }
 
 impl UgiHost for Host<'_> {
-    fn player(&mut self, config: &Config, board: Board) -> Result<Box<dyn EnginePlayer>, String> {
+    fn player(&mut self, config: &Config, setup: GameSetup) -> Result<Box<dyn EnginePlayer>, String> {
         let (configs, memory) = (std::slice::from_ref(config), MemoryBudget::new(self.memory));
-        let factory = self.players.factory(&self.ctx, board, configs, Coverage::Prefix, &memory);
+        let factory = self.players.factory(&self.ctx, setup, configs, Coverage::Prefix, &memory);
         factory.and_then(|factory| factory.player(config)).map_err(|error| one_line(&error))
     }
 

@@ -7,7 +7,7 @@ use crate::common::PATIENCE;
 use rand::SeedableRng;
 use sternhalma_data::Board;
 use sternhalma_engine::{
-    Action, ChineseCheckers, EngineContestant, ExternalPlayer, Filter, GameState, PLY_LIMIT, Roster, player,
+    Action, ChineseCheckers, EngineContestant, ExternalPlayer, Filter, GameSetup, GameState, Roster, player,
 };
 use sternhalma_ggp::arena::{Contestant, Fault, FaultKind, GameClock, Request, derive_seed};
 use sternhalma_ggp::{Game, Limits, Rng, SearchStats};
@@ -61,7 +61,7 @@ fn between<C: Contestant<ChineseCheckers>>(
 /// Plays the same game in this process, and returns its actions.
 fn here(names: [&str; 2], start: &GameState, seeds: [u64; 2], limits: Limits) -> Vec<Action> {
     let roster = Roster::built_in();
-    let made = |name| player(&roster.config(name).unwrap(), Board::new(5, 3).unwrap(), PLY_LIMIT, None).unwrap();
+    let made = |name| player(&roster.config(name).unwrap(), GameSetup::new(Board::new(5, 3).unwrap()), None).unwrap();
     between(&mut names.map(|name| EngineContestant::new(made(name))), start, seeds, limits).0
 }
 

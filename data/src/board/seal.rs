@@ -221,7 +221,7 @@ impl SealRule {
                 if suspects.is_empty() {
                     to
                 } else {
-                    to - suspects | self.without_seals(army, others, side, from, suspects)
+                    (to - suspects) | self.without_seals(army, others, side, from, suspects)
                 }
             }
             Suspects::Some { .. } | Suspects::All => self.without_seals(army, others, side, from, to),

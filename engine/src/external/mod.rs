@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use sternhalma_data::Geometry;
+use sternhalma_data::{Geometry, RuleSet};
 use sternhalma_ggp::arena::{Contestant, Fault, FaultKind, Request, SearchValue};
 use sternhalma_ggp::{Game, SearchStats};
 use thiserror::Error;
@@ -148,7 +148,7 @@ impl ExternalPlayer {
     ) -> Result<(), Fault> {
         self.position = PositionCommand::new(game, start);
         let mut running = self.take(self.starting, stop)?;
-        running.prepare(&self.options, seed, self.starting, stop)?;
+        running.prepare(&self.options, game.rules(), seed, self.starting, stop)?;
         self.running = Some(running);
         Ok(())
     }
@@ -200,18 +200,22 @@ impl Running {
         Ok(Running { process, introduction })
     }
 
-    /// Prepares the program for a game. A seed among the options is kept.
+    /// Prepares the program for a game. A seed and rules among the options are kept.
     fn prepare(
         &mut self,
         options: &[(String, String)],
+        rules: RuleSet,
         seed: u64,
         patience: Duration,
         stop: &AtomicBool,
     ) -> Result<(), Fault> {
         let mut lines: String = options.iter().map(|(name, value)| option(name, value)).collect();
-        let chosen = options.iter().any(|(name, _)| name.eq_ignore_ascii_case(SEED));
-        if let Some(offer) = self.introduction.option(SEED).filter(|_| !chosen) {
+        let is_chosen = |option: &str| options.iter().any(|(name, _)| name.eq_ignore_ascii_case(option));
+        if let Some(offer) = self.introduction.option(SEED).filter(|_| !is_chosen(SEED)) {
             lines += &option(&offer.name, &offer.seed(seed).to_string());
+        }
+        if let Some(offer) = self.introduction.option(RULES).filter(|_| !is_chosen(RULES)) {
+            lines += &option(&offer.name, rules.name());
         }
         self.process.say(lines + "uginewgame\nisready\n")?;
         let mut wait = Wait::of(patience);
@@ -235,6 +239,9 @@ fn check_stop(stop: &AtomicBool) -> Result<(), Fault> {
 
 /// The option for the seed of a game.
 const SEED: &str = "Seed";
+
+/// The option for the rule set of a game.
+const RULES: &str = "Rules";
 
 /// Returns the line that sets an option.
 fn option(name: &str, value: &str) -> String {

@@ -25,6 +25,7 @@ use crate::config::PvsConfig;
 use crate::distance::Distances;
 use crate::engine_player::{Choice, EnginePlayer, SearchObserver, forced, only_action};
 use crate::game::{Action, ChineseCheckers, GameState};
+use crate::repetition::Repetitions;
 use distance_cache::DistanceCache;
 use moves::MoveOrdering;
 use node::SearchContext;
@@ -68,6 +69,12 @@ impl PvsPlayer {
         if self.now != Some(*state) {
             self.now = Some(*state);
             self.seen.push(self.context.placement_key(state));
+            let SearchContext { game, played, .. } = &mut self.context;
+            played.push(game, state);
+            // Proofs do not count with a draw by repetition, which is now possible.
+            if played.count(state.placement()) > 1 {
+                self.memory.table.clear();
+            }
         }
     }
 }
@@ -100,6 +107,13 @@ impl EnginePlayer for PvsPlayer {
         }
     }
 
+    fn begin(&mut self, start: &GameState) {
+        // Without the rule about repetition, a game begins at the first search.
+        if self.context.game.counted_placement(start).is_some() {
+            self.see(start);
+        }
+    }
+
     fn exclude(&mut self, moves: &[Move]) -> bool {
         self.excluded = moves.to_vec();
         true
@@ -110,5 +124,6 @@ impl EnginePlayer for PvsPlayer {
         self.memory.ordering = MoveOrdering::new(MOST_PLIES);
         self.now = None;
         self.seen.clear();
+        self.context.played = Repetitions::default();
     }
 }

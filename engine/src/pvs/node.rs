@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
-use sternhalma_data::board::PartialRank;
-use sternhalma_data::{Cell, CellSet, Geometry, Move, Rank, Side, State};
+use sternhalma_data::board::{PartialRank, SealRule};
+use sternhalma_data::{Cell, CellSet, Geometry, Move, Rank, RuleSet, Side, State};
 use sternhalma_ggp::arena::derive_seed;
 
 use super::weights::{RestWorth, Weights};
 use super::{Action, ChineseCheckers, DistanceCache, GameState, PvsConfig};
+use crate::repetition::Repetitions;
 
 /// A state with its key and the distances of both armies.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +63,12 @@ pub(super) struct SearchContext {
     pub game: Arc<ChineseCheckers>,
     pub distances: DistanceCache,
     pub weights: Weights,
+    /// The placements of the game, and then of the path of the search.
+    pub played: Repetitions,
+    /// The test for sealed goals, if the rules permit them.
+    seal: Option<SealRule>,
+    /// The player that searches.
+    own: Side,
     zobrist: Zobrist,
     /// Whether keys include the ply, because the search can reach the ply
     /// limit.
@@ -71,11 +78,36 @@ pub(super) struct SearchContext {
 impl SearchContext {
     pub fn new(game: Arc<ChineseCheckers>, distances: DistanceCache, weights: &PvsConfig) -> SearchContext {
         let weights = Weights::new(game.geometry(), weights);
-        SearchContext { game, distances, weights, zobrist: Zobrist::new(), keyed_by_ply: false }
+        let seal = (game.rules() == RuleSet::Paper).then(|| SealRule::new(game.board()));
+        let (played, zobrist) = (Repetitions::default(), Zobrist::new());
+        SearchContext { game, distances, weights, played, seal, own: Side::X, zobrist, keyed_by_ply: false }
     }
 
     pub fn geometry(&self) -> &'static Geometry {
         self.game.geometry()
+    }
+
+    /// Returns whether a state that comes next ends the game by repetition.
+    #[inline]
+    pub fn repeats(&self, state: &GameState) -> bool {
+        self.game.counted_placement(state).is_some_and(|placement| self.played.would_end(placement))
+    }
+
+    /// Returns whether the opponent of the player that searches can keep the goal of that player
+    /// sealed: it is sealed, and a piece that is not needed for that can move.
+    #[inline]
+    pub fn is_shut_out(&self, state: &GameState) -> bool {
+        let side = self.own.other();
+        let (army, others) = (state.army(side), state.army(side.other()));
+        let seal = self.seal.as_ref().and_then(|seal| seal.seal(army, others, side));
+        let can_move = |cell: Cell| !self.geometry().destinations((army | others).without(cell), cell).is_empty();
+        seal.is_some_and(|seal| (army - seal.wall).iter().any(can_move))
+    }
+
+    /// Returns the player that searches.
+    #[inline]
+    pub fn own(&self) -> Side {
+        self.own
     }
 
     /// Creates the node of a state from scratch. In a search of `plies` plies
@@ -84,6 +116,7 @@ impl SearchContext {
     pub fn root(&mut self, state: &GameState, plies: u32) -> SearchNode {
         // A table entry may be used up to `plies` plies later.
         self.keyed_by_ply = state.ply().saturating_add(2 * plies) >= self.game.ply_limit();
+        self.own = state.player();
         let standings = [Side::X, Side::O].map(|player| self.standing(self.game.ranked(state, player).0));
         SearchNode { state: *state, key: self.key(state), standings }
     }

@@ -3,7 +3,7 @@
 //! `run` deepens the search of the root, and `aspire` searches each depth in a
 //! window around the last value. `value` searches a node in these steps:
 //!
-//! 1. A finished game has the value of its outcome.
+//! 1. A finished game has the value of its outcome, also if a repetition ends it.
 //! 2. A leaf is evaluated: the depth is used up, or the armies have passed each
 //!    other.
 //! 3. A bound from the transposition table may decide a null window.
@@ -129,6 +129,7 @@ impl<'a> PvsSearch<'a> {
     /// all are omitted. `watch` is called after each depth.
     pub fn run(mut self, state: &GameState, filter: RootFilter<'_>, depth: u32, watch: &mut SearchObserver) -> Choice {
         let root = self.context.root(state, MOST_PLIES);
+        let played = self.context.played.len();
         self.race_is_leaf = !value::have_passed(self.context, state);
         let (mut moves, complete) = self.root_moves(&root, filter);
         if moves.is_empty() {
@@ -146,6 +147,8 @@ impl<'a> PvsSearch<'a> {
                 break;
             }
         }
+        // An interrupted search has not left its path.
+        self.context.played.truncate(played);
         Choice { action: moves.first().map(|candidate| candidate.mv), spent: self.checker.spent() }
     }
 
@@ -160,7 +163,8 @@ impl<'a> PvsSearch<'a> {
         let mut fresh = moves.clone();
         fresh.retain(|candidate| {
             let child = self.context.after(root, Some(candidate.mv), candidate.standing);
-            !filter.seen.contains(&self.context.placement_key(&child.state))
+            let is_fresh = !filter.seen.contains(&self.context.placement_key(&child.state));
+            is_fresh || self.context.repeats(&child.state)
         });
         if !fresh.is_empty() {
             moves = fresh;
@@ -218,11 +222,23 @@ impl<'a> PvsSearch<'a> {
         if let Some(outcome) = node.state.outcome() {
             return Some(value::of_outcome(outcome, node.state.player(), window.ply));
         }
+        if self.context.repeats(&node.state) {
+            return Some(value::DRAW);
+        }
         // Step 2. Leaf.
         let is_leaf = window.depth == 0 || window.ply >= MOST_PLIES;
         if is_leaf || self.race_is_leaf && value::have_passed(self.context, &node.state) {
             return Some(value::of_node(self.context, node));
         }
+        let played = self.context.played.len();
+        self.context.played.push(&self.context.game, &node.state);
+        let value = self.inner_value(node, window);
+        self.context.played.truncate(played);
+        value
+    }
+
+    /// Returns the value of a node that is not a leaf, from step 3 on.
+    fn inner_value(&mut self, node: &SearchNode, window: Window) -> Option<i32> {
         // Step 3. Transposition table.
         let known = self.memory.table.get(node.key);
         if window.is_null() {
@@ -272,6 +288,7 @@ impl<'a> PvsSearch<'a> {
             self.context.game.play_action(&mut state, Some(candidate.mv));
             let value = match state.outcome() {
                 Some(outcome) => value::of_outcome(outcome, mover, window.ply + 1),
+                None if self.context.repeats(&state) => value::DRAW,
                 None => -value::of_state(self.context, &state, opponent, candidate.standing),
             };
             if value > best.0 {
@@ -371,7 +388,7 @@ impl<'a> PvsSearch<'a> {
     fn futile(&self, child: &SearchNode, window: Window) -> Option<i32> {
         let applies =
             self.config.pruning && window.is_null() && window.depth <= FUTILE_DEPTH && !is_proof(window.alpha);
-        if !applies || child.state.outcome().is_some() {
+        if !applies || child.state.outcome().is_some() || self.context.repeats(&child.state) {
             return None;
         }
         let bound = -value::of_node(self.context, child) + self.config.futility * (window.depth as i32 - 1);

@@ -6,6 +6,7 @@
 //! | [`UNPROVEN`] | a win among the searched moves |
 //! | [`RACE`] + lead | the armies have passed each other, and the race is won according to the table |
 //! | lead | a lead in hundredths of a move |
+//! | 0 | also a draw, and a lead of the player that searches if its goal is sealed |
 //!
 //! Negative values are the same for the opponent.
 
@@ -30,6 +31,9 @@ pub(super) const UNPROVEN: i32 = RACE + 100 * MOVE;
 
 /// An upper bound for leads.
 const MOST_LEAD: i32 = 1 << 27;
+
+/// The value of a draw.
+pub(super) const DRAW: i32 = 0;
 
 /// Returns whether a value is a proven win or loss.
 pub(super) fn is_proof(value: i32) -> bool {
@@ -62,7 +66,7 @@ pub(super) fn from_table(value: i32, ply: u32) -> i32 {
 /// root.
 pub(super) fn of_outcome(outcome: Outcome, player: Side, ply: u32) -> i32 {
     match outcome {
-        Outcome::Draw => 0,
+        Outcome::Draw => DRAW,
         Outcome::Won(winner) if winner == player => WIN - ply as i32,
         Outcome::Won(_) => ply as i32 - WIN,
     }
@@ -90,10 +94,15 @@ pub(super) fn of_node(context: &SearchContext, node: &SearchNode) -> i32 {
 /// standings of its own and of the other army.
 #[inline]
 pub(super) fn of_state(context: &SearchContext, state: &GameState, own: Standing, other: Standing) -> i32 {
-    if !have_passed(context, state) {
-        return own.worth - other.worth + context.weights.tempo;
-    }
-    // With equal distances the player to move arrives first.
-    let lead = other.distance - own.distance + MOVE / 2;
-    if lead > 0 { lead + RACE } else { lead - RACE }
+    let value = if !have_passed(context, state) {
+        own.worth - other.worth + context.weights.tempo
+    } else {
+        // With equal distances the player to move arrives first.
+        let lead = other.distance - own.distance + MOVE / 2;
+        if lead > 0 { lead + RACE } else { lead - RACE }
+    };
+    // Without a way into its goal, the player that searches cannot win. A seal of its own is no
+    // reason for a draw, as long as there is a chance to win.
+    let leads = if state.player() == context.own() { value > 0 } else { value < 0 };
+    if leads && context.is_shut_out(state) { DRAW } else { value }
 }

@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use sternhalma_data::{Board, NotationError, Position, Side};
+use sternhalma_data::{Board, NotationError, Position, RuleSet, Side};
 
 use crate::engine_player::{SearchInfo, SearchValue};
 use crate::game::{Action, Outcome, PLY_LIMIT, board_of};
 
-/// The name of the rules in the tag `RuleSet`. Tables have the same name.
+/// The name of the board in the tag `RuleSet`. Tables have the same name.
 pub const RULE_SET: &str = "diamond";
 
 /// The names of the tags that follow from other parts of a game.
-pub(super) const DERIVED_TAGS: [&str; 6] = ["Result", "RuleSet", "Size", "Pieces", "Start", "PlyLimit"];
+pub(super) const DERIVED_TAGS: [&str; 7] = ["Result", "RuleSet", "Rules", "Size", "Pieces", "Start", "PlyLimit"];
 
 /// A game with tags, comments and variations. All moves of a parsed game are
 /// legal.
@@ -21,6 +21,8 @@ pub struct AnnotatedGame {
     pub(super) tags: Vec<Tag>,
     /// The position before the first move.
     pub start: Position,
+    /// The rule set.
+    pub rules: RuleSet,
     /// The ply at which the game is a draw.
     pub ply_limit: u32,
     /// The moves of the game.
@@ -89,12 +91,13 @@ impl Tag {
 impl AnnotatedGame {
     /// Returns an unfinished game without tags and moves.
     pub fn new(start: Position) -> AnnotatedGame {
-        AnnotatedGame { tags: Vec::new(), start, ply_limit: PLY_LIMIT, line: MoveLine::default(), result: None }
+        let (rules, ply_limit) = (RuleSet::Paper, PLY_LIMIT);
+        AnnotatedGame { tags: Vec::new(), start, rules, ply_limit, line: MoveLine::default(), result: None }
     }
 
-    /// Returns the tags, in order. The tags `Result`, `RuleSet`, `Size`,
-    /// `Pieces`, `Start` and `PlyLimit` follow from the other parts of the game
-    /// and are not among them.
+    /// Returns the tags, in order. The tags `Result`, `RuleSet`, `Rules`,
+    /// `Size`, `Pieces`, `Start` and `PlyLimit` follow from the other parts of the
+    /// game and are not among them.
     pub fn tags(&self) -> &[Tag] {
         &self.tags
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use sternhalma_data::{Geometry, Position};
+use sternhalma_data::{Geometry, Position, RuleSet};
 
 use super::error::RecordError;
 use super::game::{
@@ -34,6 +34,9 @@ pub struct JsonGame {
     pub tags: Vec<(String, String)>,
     /// The position before the first move.
     pub position: String,
+    /// The rule set; `paper` if it is left out.
+    #[serde(default, skip_serializing_if = "RuleSet::is_paper")]
+    pub rules: RuleSet,
     /// The ply at which the game is a draw.
     #[serde(default = "default_ply_limit")]
     pub ply_limit: u32,
@@ -154,6 +157,7 @@ impl From<&AnnotatedGame> for JsonGame {
         JsonGame {
             tags: game.tags().iter().map(|tag| (tag.name.clone(), tag.value.clone())).collect(),
             position: game.start.to_string(),
+            rules: game.rules,
             ply_limit: game.ply_limit,
             comments: game.line.comments.clone(),
             game: json_moves(game.start.geometry(), &game.line),
@@ -189,7 +193,7 @@ impl TryFrom<&JsonGame> for AnnotatedGame {
         let tags = json.tags.iter().map(|(name, value)| tag(name, value)).collect::<Result<_, _>>()?;
         let moves = moves(&start, &json.game)?;
         let line = MoveLine { comments: json.comments.clone(), moves };
-        let game = AnnotatedGame { tags, ply_limit: json.ply_limit, line, result, start };
+        let game = AnnotatedGame { tags, rules: json.rules, ply_limit: json.ply_limit, line, result, start };
         // The parser checks the rest. Data with marks of the format changes the structure.
         match game.to_string().parse::<AnnotatedGame>()? {
             parsed if parsed == game => Ok(game),

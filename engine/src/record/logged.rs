@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use sternhalma_data::{Board, Side};
+use sternhalma_data::{Board, RuleSet, Side};
 use sternhalma_ggp::arena::{ArenaGame, GameRecord, MoveSearch, Schedule, Termination};
 
 use super::game::{AnnotatedGame, AnnotatedMove, MoveInfo};
 use crate::filter::Filter;
-use crate::game::{ChineseCheckers, Outcome};
+use crate::game::{ChineseCheckers, GameSetup, Outcome};
 use crate::ugi::legal_action;
 
 impl AnnotatedGame {
@@ -19,11 +19,11 @@ impl AnnotatedGame {
     ///
     /// Returns a message if the log is of another game, or if the opening or a move is not legal.
     pub fn from_log(schedule: &Schedule, record: &GameRecord) -> Result<AnnotatedGame, String> {
-        let board = logged_board(schedule).ok_or("the log is not one of Chinese Checkers")?;
-        let game = ChineseCheckers::new(board, Filter::All).with_ply_limit(schedule.ply_limit);
+        let setup = logged_setup(schedule).ok_or("the log is not one of Chinese Checkers")?;
+        let game = ChineseCheckers::of(setup, Filter::All);
         let mut state = game.opening(&record.opening)?.state;
         let mut found = AnnotatedGame::new(game.position(&state));
-        found.ply_limit = schedule.ply_limit;
+        (found.rules, found.ply_limit) = (setup.rules, setup.ply_limit);
         let round = &schedule.rounds[record.id.round].name;
         let event = if round.is_empty() { "a tournament".to_owned() } else { format!("a tournament, {round}") };
         let titles = schedule.titles(record.id);
@@ -31,6 +31,7 @@ impl AnnotatedGame {
             (Some(fault), _) => format!("{}: {}", titles[fault.role], fault.fault),
             (None, Termination::Rules) => "rules".to_owned(),
             (None, Termination::PlyLimit) => "ply limit".to_owned(),
+            (None, Termination::Repetition) => "repetition".to_owned(),
             (None, Termination::Adjudicated) => "adjudicated".to_owned(),
             (None, Termination::Fault) => "fault".to_owned(),
         };
@@ -62,10 +63,15 @@ impl AnnotatedGame {
     }
 }
 
-/// Returns the board of a log, or `None` if it is of another game.
-fn logged_board(schedule: &Schedule) -> Option<Board> {
+/// Returns the board and the rules of a log, or `None` if it is of another game.
+fn logged_setup(schedule: &Schedule) -> Option<GameSetup> {
     let number = |key: &str| schedule.game.get(key).and_then(Value::as_u64);
-    Board::new(number("side")?, number("pieces")?).and_then(Board::for_two).ok()
+    let board = Board::new(number("side")?, number("pieces")?).and_then(Board::for_two).ok()?;
+    let rules = match schedule.game.get("rules") {
+        None => RuleSet::Paper,
+        Some(rules) => rules.as_str()?.parse().ok()?,
+    };
+    Some(GameSetup { board, rules, ply_limit: schedule.ply_limit })
 }
 
 /// Numbers that are 0 in the log are not known.

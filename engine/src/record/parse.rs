@@ -3,7 +3,7 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use sternhalma_data::{Board, Position};
+use sternhalma_data::{Board, Position, RuleSet};
 use sternhalma_ggp::Game;
 
 use super::cursor::{Cursor, excerpt};
@@ -14,8 +14,9 @@ use super::game::{
 };
 use crate::engine_player::SearchValue;
 use crate::filter::Filter;
-use crate::game::{ChineseCheckers, GameState, Outcome, PLY_LIMIT};
-use crate::ugi::legal_action;
+use crate::game::{ChineseCheckers, GameSetup, GameState, Outcome, PLY_LIMIT};
+use crate::repetition::Repetitions;
+use crate::ugi::{UgiError, legal_action};
 
 /// The maximum nesting depth of variations.
 pub const MAX_NESTING: usize = 32;
@@ -64,20 +65,22 @@ impl<'a> Parser<'a> {
     fn game(&mut self) -> Result<AnnotatedGame, RecordError> {
         let tags = self.tags()?;
         let setup = setup(&tags, self.cursor)?;
-        let (line, end) = self.line(&setup.rules, setup.state, 0)?;
+        let mut played = Repetitions::new(&setup.rules, &setup.state);
+        let (line, end) = self.line(&setup.rules, setup.state, 0, &mut played)?;
         let place = self.cursor;
         let result = parse_result(self.word()).ok_or_else(|| place.expected("a move, a comment or a result"))?;
-        let by_rules = end.outcome().filter(|_| result.is_some()).map(Some);
+        let drawn = || played.is_over().then_some(Outcome::Draw);
+        let by_rules = end.outcome().or_else(drawn).filter(|_| result.is_some()).map(Some);
         for (other, source_of_other) in [(setup.result, "the tag `Result` is"), (by_rules, "the moves end with")] {
             if let Some(other) = other.filter(|&other| other != result) {
                 let [found, other] = [result, other].map(result_text);
                 return Err(place.error(RecordFault::Result { found, source_of_other, other }));
             }
         }
-        let ply_limit = setup.rules.ply_limit();
+        let (rules, ply_limit) = (setup.rules.rules(), setup.rules.ply_limit());
         let free = tags.into_iter().filter(|tag| !DERIVED_TAGS.contains(&tag.name));
         let tags = free.map(|tag| Tag { name: tag.name.to_owned(), value: tag.value }).collect();
-        Ok(AnnotatedGame { tags, ply_limit, line, result, ..AnnotatedGame::new(setup.start) })
+        Ok(AnnotatedGame { tags, rules, ply_limit, line, result, ..AnnotatedGame::new(setup.start) })
     }
 
     /// Parses the lines `[Name "value"]`.
@@ -135,12 +138,14 @@ impl<'a> Parser<'a> {
     }
 
     /// Parses moves up to a result, `)` or the end of the text, which are left.
-    /// Returns the moves and the state after them.
+    /// Returns the moves and the state after them. `played` has the states of the
+    /// game up to `state`, and then those of these moves too.
     fn line(
         &mut self,
         rules: &ChineseCheckers,
         mut state: GameState,
         depth: usize,
+        played: &mut Repetitions,
     ) -> Result<(MoveLine, GameState), RecordError> {
         let mut line = MoveLine::default();
         let mut before = state;
@@ -161,7 +166,7 @@ impl<'a> Parser<'a> {
                 Some('(') => {
                     let last = line.moves.last_mut();
                     let last = last.ok_or_else(|| place.error(RecordFault::BeforeFirstMove("a variation")))?;
-                    last.variations.push(self.variation(rules, before, depth + 1)?);
+                    last.variations.push(self.variation(rules, before, depth + 1, played)?);
                 }
                 None | Some(')' | '[' | ']' | '}' | '>' | '"') => return Ok((line, state)),
                 Some(_) => {
@@ -177,23 +182,36 @@ impl<'a> Parser<'a> {
                     if text.len() > LONGEST_MOVE {
                         return Err(place.expected("a move such as `c1-e3`"));
                     }
+                    if played.is_over() {
+                        return Err(place.error(UgiError::after_repetition(text, state.ply())));
+                    }
                     let action = legal_action(rules, &state, text).map_err(|error| place.error(error))?;
                     before = state;
                     rules.play_action(&mut state, action);
+                    played.push(rules, &state);
                     line.moves.push(AnnotatedMove::new(action, MoveInfo::default()));
                 }
             }
         }
     }
 
-    /// Parses a variation in parentheses, which starts at a state.
-    fn variation(&mut self, rules: &ChineseCheckers, state: GameState, depth: usize) -> Result<MoveLine, RecordError> {
+    /// Parses a variation in parentheses, which starts at a state. `played` has the
+    /// states up to this one and the next of the game.
+    fn variation(
+        &mut self,
+        rules: &ChineseCheckers,
+        state: GameState,
+        depth: usize,
+        played: &Repetitions,
+    ) -> Result<MoveLine, RecordError> {
         let place = self.cursor;
         if depth > MAX_NESTING {
             return Err(place.error(RecordFault::Nesting(MAX_NESTING)));
         }
         self.cursor.bump();
-        let (line, _) = self.line(rules, state, depth)?;
+        let mut played = played.clone();
+        played.truncate(played.len().saturating_sub(1));
+        let (line, _) = self.line(rules, state, depth, &mut played)?;
         match self.cursor.peek() {
             None => Err(place.error(RecordFault::Unclosed("the variation"))),
             Some(')') if !line.moves.is_empty() => {
@@ -302,6 +320,11 @@ fn setup(tags: &[PlacedTag<'_>], end: Cursor<'_>) -> Result<Setup, RecordError> 
     if let Some(tag) = tag("RuleSet").filter(|tag| tag.value != RULE_SET) {
         return Err(invalid(tag, format!("the rules `{}` are unknown; expected `{RULE_SET}`", excerpt(&tag.value))));
     }
+    let rule_set = |tag: &PlacedTag<'_>| {
+        let error = |_| invalid(tag, format!("expected `paper` or `blocked-goal`, got `{}`", excerpt(&tag.value)));
+        tag.value.parse::<RuleSet>().map_err(error)
+    };
+    let rule_set = tag("Rules").map(rule_set).transpose()?.unwrap_or_default();
     let (size, pieces) = (number("Size")?, number("Pieces")?);
     let (start, board) = match (tag("Start"), size, pieces) {
         (Some(tag), ..) => parse_start(&tag.value).map_err(|why| invalid(tag, why))?,
@@ -326,7 +349,7 @@ fn setup(tags: &[PlacedTag<'_>], end: Cursor<'_>) -> Result<Setup, RecordError> 
     };
     let result = tag("Result").map(result).transpose()?;
     let ply_limit = number("PlyLimit")?.unwrap_or(PLY_LIMIT);
-    let rules = ChineseCheckers::new(board, Filter::All).with_ply_limit(ply_limit);
+    let rules = ChineseCheckers::of(GameSetup { board, rules: rule_set, ply_limit }, Filter::All);
     let state = rules.state(&start).unwrap_or_else(|| rules.initial());
     Ok(Setup { rules, start, state, result })
 }

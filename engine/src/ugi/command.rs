@@ -4,12 +4,12 @@
 use std::fmt::{self, Write};
 use std::time::Duration;
 
-use sternhalma_data::{Geometry, Move, Position, Side};
+use sternhalma_data::{CellSet, Geometry, Move, Position, Side};
 use sternhalma_ggp::arena::GameClock;
 use sternhalma_ggp::{Game, Limits};
 use thiserror::Error;
 
-use crate::{Action, ChineseCheckers, GameState, SearchInfo, SearchValue};
+use crate::{Action, ChineseCheckers, GameState, Repetitions, SearchInfo, SearchValue};
 
 /// The text of a pass.
 pub const PASS: &str = "pass";
@@ -94,6 +94,13 @@ pub enum UgiError {
     /// The arguments of `go` are malformed.
     #[error("{0}")]
     Go(String),
+}
+
+impl UgiError {
+    /// Returns the error for a move after the third occurrence of a position.
+    pub(crate) fn after_repetition(text: &str, ply: u32) -> UgiError {
+        UgiError::Malformed(format!("`{text}` comes after the end of the game, by repetition at ply {ply}"))
+    }
 }
 
 const COMMANDS: &str = "the commands are ugi, isready, uginewgame, position, go, stop, setoption, query and quit";
@@ -265,10 +272,21 @@ pub fn legal_action(game: &ChineseCheckers, state: &GameState, text: &str) -> Re
     let action = if text == PASS { None } else { Some(parse(text)?) };
     let mut legal = Vec::new();
     game.legal(state, state.player() as usize, &mut legal);
-    match legal.contains(&action) {
-        true => Ok(action),
-        false => Err(malformed(format!("`{text}` is not legal for {} at ply {ply}", state.player()))),
+    if legal.contains(&action) {
+        return Ok(action);
     }
+    let is_move = |mv: &Move| game.geometry().move_path(occupied(state).without(mv.from), *mv).is_some();
+    let own = action.filter(|mv| state.army(state.player()).contains(mv.from)).filter(is_move);
+    let seals = own.and_then(|mv| game.cells_sealed_by(state, mv));
+    let reason = seals.map_or(String::new(), |cells| {
+        let (other, cells) = (state.player().other(), game.geometry().cells_text(cells));
+        format!(": it seals the goal of {other}, which could never enter {cells}")
+    });
+    Err(malformed(format!("`{text}` is not legal for {} at ply {ply}{reason}", state.player())))
+}
+
+fn occupied(state: &GameState) -> CellSet {
+    state.army(Side::X) | state.army(Side::O)
 }
 
 /// Returns the state that the arguments of `position` set up on the board of a
@@ -284,9 +302,13 @@ pub(crate) fn placed(game: &ChineseCheckers, text: &str) -> Result<GameState, St
             game.state(&position).ok_or_else(|| format!("`{text}` is no position of {}", game.board()))?
         }
     };
+    let mut played = Repetitions::new(game, &state);
     for text in &moves {
         let action = legal_action(game, &state, text).map_err(message)?;
         game.play_action(&mut state, action);
+        if played.push(game, &state) {
+            return Err(format!("`{text}` ends the game by repetition"));
+        }
     }
     Ok(state)
 }

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
+use sternhalma_data::board::ParseRuleSetError;
 use sternhalma_data::{Board, BoardError, Position, Side};
 use sternhalma_ggp::{Game, Limits};
 use thiserror::Error;
@@ -17,16 +18,17 @@ use crate::config::{Config, ConfigError, MOST_MEGABYTES, Roster};
 use crate::engine_player::EnginePlayer;
 use crate::filter::Filter;
 use crate::follower::Follower;
-use crate::game::{Action, ChineseCheckers, GameState, Outcome};
+use crate::game::{Action, ChineseCheckers, GameSetup, GameState, Outcome};
+use crate::repetition::Repetitions;
 
 /// The program around a session. The host opens the tables of the players.
 pub trait UgiHost {
-    /// Creates a player for a board.
+    /// Creates a player of a game.
     ///
     /// # Errors
     ///
     /// Returns a message of one line.
-    fn player(&mut self, config: &Config, board: Board) -> Result<Box<dyn EnginePlayer>, String>;
+    fn player(&mut self, config: &Config, setup: GameSetup) -> Result<Box<dyn EnginePlayer>, String>;
 
     /// Returns the directory of the tables, or `None` if there is none.
     fn tables_dir(&self) -> Option<PathBuf>;
@@ -50,10 +52,8 @@ pub struct UgiSettings {
     pub player: String,
     /// The seed of the player.
     pub seed: u64,
-    /// The board of `position startpos`.
-    pub board: Board,
-    /// The ply at which a game is drawn.
-    pub ply_limit: u32,
+    /// The board of `position startpos`, and the rules of all games.
+    pub setup: GameSetup,
     /// The limit of a search that no limit of its `go` ends, in expansions.
     pub default_nodes: u64,
 }
@@ -64,12 +64,12 @@ pub struct UgiSettings {
 /// use std::path::PathBuf;
 /// use sternhalma_data::Board;
 /// use sternhalma_engine::ugi::{UgiHost, UgiSession, UgiSettings};
-/// use sternhalma_engine::{Config, EnginePlayer, PLY_LIMIT, Roster, player};
+/// use sternhalma_engine::{Config, EnginePlayer, GameSetup, Roster, player};
 /// /// A host without tables.
 /// struct NoTables;
 /// impl UgiHost for NoTables {
-///     fn player(&mut self, config: &Config, board: Board) -> Result<Box<dyn EnginePlayer>, String> {
-///         player(config, board, PLY_LIMIT, None)
+///     fn player(&mut self, config: &Config, setup: GameSetup) -> Result<Box<dyn EnginePlayer>, String> {
+///         player(config, setup, None)
 ///     }
 ///     fn tables_dir(&self) -> Option<PathBuf> {
 ///         None
@@ -84,8 +84,7 @@ pub struct UgiSettings {
 ///     roster: Roster::built_in(),
 ///     player: "ab-avg".to_owned(),
 ///     seed: 1,
-///     board: Board::new(5, 3)?,
-///     ply_limit: PLY_LIMIT,
+///     setup: GameSetup::new(Board::new(5, 3)?),
 ///     default_nodes: 100_000,
 /// };
 /// let session = UgiSession::new(NoTables, settings, std::io::stdout())?;
@@ -130,8 +129,11 @@ pub enum SessionError {
     #[error("the option `Tables` needs a directory")]
     NoTablesDir,
     /// The option does not exist.
-    #[error("there is no option `{0}`; the options are Player, Seed, Hash and Tables")]
+    #[error("there is no option `{0}`; the options are Player, Seed, Hash, Tables and Rules")]
     UnknownOption(String),
+    /// The value of the option `Rules` is not a rule set.
+    #[error(transparent)]
+    Rules(#[from] ParseRuleSetError),
     /// The thread of the search cannot be started.
     #[error("cannot start a thread")]
     Thread(#[source] io::Error),
@@ -160,12 +162,13 @@ struct CurrentGame {
     start: GameState,
     actions: Vec<Action>,
     now: GameState,
+    played: Repetitions,
 }
 
-/// A player and its board.
+/// A player and its game.
 struct EngineHandle {
     follower: Follower,
-    board: Board,
+    setup: GameSetup,
 }
 
 /// A search on a separate thread.
@@ -187,7 +190,7 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
     /// two-player game.
     pub fn new(host: H, settings: UgiSettings, output: W) -> Result<UgiSession<H, W>, SessionError> {
         let config = settings.roster.config(&settings.player)?;
-        let game = CurrentGame::initial(settings.board, settings.ply_limit)?;
+        let game = CurrentGame::initial(settings.setup)?;
         let (output, seed) = (LineOutput(Arc::new(Mutex::new(output))), settings.seed);
         Ok(UgiSession { host, settings, output, config, seed, hash: None, game, engine: None, search: None })
     }
@@ -259,7 +262,7 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
     }
 
     fn introduce(&self) -> io::Result<()> {
-        let UgiSettings { player, seed, .. } = &self.settings;
+        let UgiSettings { player, seed, setup, .. } = &self.settings;
         let tables = self.host.tables_dir().map_or_else(|| "<empty>".to_owned(), |dir| dir.display().to_string());
         for line in [
             concat!("id name Sternhalma ", env!("CARGO_PKG_VERSION")),
@@ -268,6 +271,7 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
             &format!("option name Seed type spin default {seed} min 0 max {}", u64::MAX),
             &format!("option name Hash type spin default {} min 1 max {MOST_MEGABYTES}", self.hash()),
             &format!("option name Tables type string default {tables}"),
+            &format!("option name Rules type combo default {} var paper var blocked-goal", setup.rules),
             "ugiok",
         ] {
             self.output.print(line)?;
@@ -294,6 +298,10 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
             "tables" if value.is_empty() => return Err(SessionError::NoTablesDir),
             "tables" => {
                 self.host.set_tables_dir(PathBuf::from(value));
+                self.engine = None;
+            }
+            "rules" => {
+                self.settings.setup.rules = value.parse()?;
                 self.engine = None;
             }
             _ => return Err(SessionError::UnknownOption(name.to_owned())),
@@ -332,10 +340,10 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
 
     /// Sets up a game. An error leaves the present game unchanged.
     fn place(&mut self, start: StartPosition, moves: &[String]) -> Result<(), SessionError> {
-        let UgiSettings { board, ply_limit, .. } = self.settings;
+        let setup = self.settings.setup;
         let mut game = match start {
-            StartPosition::Initial => CurrentGame::initial(board, ply_limit)?,
-            StartPosition::At(position) => CurrentGame::at(&position, ply_limit)?,
+            StartPosition::Initial => CurrentGame::initial(setup)?,
+            StartPosition::At(position) => CurrentGame::at(&position, setup)?,
         };
         moves.iter().try_for_each(|text| game.play(text))?;
         self.game = game;
@@ -344,16 +352,16 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
 
     /// Creates the player for the board, unless it exists.
     fn prepare(&mut self) -> Result<(), SessionError> {
-        let board = self.game.rules.board();
-        if self.engine.as_ref().is_none_or(|engine| engine.board != board) {
-            let player = self.host.player(&self.player_config(), board).map_err(SessionError::Host)?;
-            self.engine = Some(EngineHandle { follower: Follower::new(player), board });
+        let setup = self.game.rules.setup();
+        if self.engine.as_ref().is_none_or(|engine| engine.setup != setup) {
+            let player = self.host.player(&self.player_config(), setup).map_err(SessionError::Host)?;
+            self.engine = Some(EngineHandle { follower: Follower::new(player), setup });
         }
         Ok(())
     }
 
     fn go(&mut self, go: &Go, received: Instant) -> Result<(), SessionError> {
-        if self.game.now.outcome().is_some() {
+        if self.game.outcome().is_some() {
             return Err(SessionError::GameOver);
         }
         let mut limits = go.limits(self.game.now.player())?;
@@ -445,35 +453,47 @@ impl<W: Write> SearchJob<W> {
 
 impl std::fmt::Debug for EngineHandle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("EngineHandle").field("board", &self.board).finish_non_exhaustive()
+        f.debug_struct("EngineHandle").field("setup", &self.setup).finish_non_exhaustive()
     }
 }
 
 impl CurrentGame {
-    fn initial(board: Board, ply_limit: u32) -> Result<CurrentGame, BoardError> {
-        let game = ChineseCheckers::new(board.for_two()?, Filter::All).with_ply_limit(ply_limit);
+    fn initial(setup: GameSetup) -> Result<CurrentGame, BoardError> {
+        let board = setup.board.for_two()?;
+        let game = ChineseCheckers::of(GameSetup { board, ..setup }, Filter::All);
         let start = game.initial();
-        Ok(CurrentGame { rules: Arc::new(game), start, actions: Vec::new(), now: start })
+        let played = Repetitions::new(&game, &start);
+        Ok(CurrentGame { rules: Arc::new(game), start, actions: Vec::new(), now: start, played })
     }
 
     /// Returns the game that starts at a position, on its board.
-    fn at(position: &Position, ply_limit: u32) -> Result<CurrentGame, SessionError> {
+    fn at(position: &Position, setup: GameSetup) -> Result<CurrentGame, SessionError> {
         let board = Board::new(position.geometry().size() as u64, position.army(Side::X).len() as u64)?;
-        let mut game = CurrentGame::initial(board, ply_limit)?;
+        let mut game = CurrentGame::initial(GameSetup { board, ..setup })?;
         game.start = game.rules.state(position).ok_or(SessionError::UnequalArmies)?;
         game.now = game.start;
+        game.played = Repetitions::new(&game.rules, &game.start);
         Ok(game)
     }
 
     fn play(&mut self, text: &str) -> Result<(), UgiError> {
+        if self.played.is_over() {
+            return Err(UgiError::after_repetition(text, self.now.ply()));
+        }
         let action = legal_action(&self.rules, &self.now, text)?;
         self.rules.play_action(&mut self.now, action);
+        self.played.push(&self.rules, &self.now);
         self.actions.push(action);
         Ok(())
     }
 
+    /// Returns the result, by the present state or by repetition.
+    fn outcome(&self) -> Option<Outcome> {
+        self.now.outcome().or_else(|| self.played.is_over().then_some(Outcome::Draw))
+    }
+
     fn answer(&self, query: Query) -> String {
-        match (query, self.now.outcome()) {
+        match (query, self.outcome()) {
             (Query::GameOver, outcome) => outcome.is_some().to_string(),
             (Query::P1Turn, _) => (self.now.player() == Side::X).to_string(),
             (Query::Result, None) => "none".to_owned(),
@@ -498,7 +518,7 @@ mod tests {
     /// `waits` it searches until it is stopped.
     struct RecordingPlayer {
         calls: Calls,
-        board: Board,
+        setup: GameSetup,
         waits: bool,
     }
 
@@ -509,7 +529,7 @@ mod tests {
                 thread::sleep(Duration::from_millis(1));
             }
             let mut legal = Vec::new();
-            ChineseCheckers::new(self.board, Filter::All).legal(state, state.player() as usize, &mut legal);
+            ChineseCheckers::of(self.setup, Filter::All).legal(state, state.player() as usize, &mut legal);
             Choice { action: legal[0], spent: SearchStats::default() }
         }
 
@@ -530,13 +550,13 @@ mod tests {
     }
 
     impl UgiHost for RecordingHost {
-        fn player(&mut self, config: &Config, board: Board) -> Result<Box<dyn EnginePlayer>, String> {
+        fn player(&mut self, config: &Config, setup: GameSetup) -> Result<Box<dyn EnginePlayer>, String> {
             if *config == Config::Random {
                 return Err("it needs\na table".to_owned());
             }
-            self.calls.lock().unwrap().push(format!("player {}", board.size()));
+            self.calls.lock().unwrap().push(format!("player {}", setup.board.size()));
             let waits = *config == Config::Greedy;
-            Ok(Box::new(RecordingPlayer { calls: self.calls.clone(), board, waits }))
+            Ok(Box::new(RecordingPlayer { calls: self.calls.clone(), setup, waits }))
         }
 
         fn tables_dir(&self) -> Option<PathBuf> {
@@ -582,8 +602,7 @@ mod tests {
             roster: Roster::built_in(),
             player: player.to_owned(),
             seed: 7,
-            board: Board::new(5, 3).unwrap(),
-            ply_limit: 1000,
+            setup: GameSetup::new(Board::new(5, 3).unwrap()),
             default_nodes: 64,
         }
     }
@@ -732,7 +751,7 @@ mod tests {
     fn invalid_settings_are_errors() {
         let new = |settings| UgiSession::new(RecordingHost::default(), settings, SharedOutput::default());
         assert!(matches!(new(settings("heur9")), Err(SessionError::Config(_))));
-        let crowded = UgiSettings { board: Board::new(3, 5).unwrap(), ..settings("greedy") };
+        let crowded = UgiSettings { setup: GameSetup::new(Board::new(3, 5).unwrap()), ..settings("greedy") };
         assert!(matches!(new(crowded), Err(SessionError::Board(_))));
     }
 }

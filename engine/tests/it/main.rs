@@ -1,4 +1,5 @@
 //! The game and the players from the outside.
 
+mod rule_sets;
 mod rules;
 mod search;

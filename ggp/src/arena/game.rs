@@ -16,6 +16,12 @@ pub trait ArenaGame: Game {
 
     /// Returns an opening of random legal moves, or `None` if they end the game.
     fn random_opening(&self, plies: u32, rng: &mut Rng) -> Option<Opening<Self::State>>;
+
+    /// Returns a key of a state if its third occurrence in a game is a draw. States with equal keys
+    /// are the same for this rule.
+    fn repetition_key(&self, _state: &Self::State) -> Option<[u128; 2]> {
+        None
+    }
 }
 
 /// A state from which contestants start to play, with its text form.

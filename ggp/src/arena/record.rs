@@ -68,6 +68,8 @@ pub enum Termination {
     Rules,
     /// The ply limit.
     PlyLimit,
+    /// The third occurrence of a state.
+    Repetition,
     /// A state whose result is certain.
     Adjudicated,
     /// A fault of a player.

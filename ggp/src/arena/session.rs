@@ -20,6 +20,8 @@ pub(super) struct GameSession<'a, G: ArenaGame> {
     seats: Vec<usize>,
     opening: String,
     pub state: G::State,
+    /// The keys of the states so far, if the game has a rule about repetition.
+    keys: Vec<[u128; 2]>,
     plies: u32,
     /// Whether the start clock has ended.
     started: bool,
@@ -63,6 +65,7 @@ impl<'a, G: ArenaGame> GameSession<'a, G> {
             schedule,
             adjudicator,
             id,
+            keys: game.repetition_key(&start.state).into_iter().collect(),
             state: start.state,
             opening: start.text,
             plies: start.plies,
@@ -120,11 +123,19 @@ impl<'a, G: ArenaGame> GameSession<'a, G> {
             let drawn = late && goals.iter().all(|&goal| goal == 50);
             return Some((if drawn { Termination::PlyLimit } else { Termination::Rules }, goals));
         }
+        if self.is_repeated() {
+            return Some((Termination::Repetition, vec![50; self.seats.len()]));
+        }
         if late {
             return Some((Termination::PlyLimit, vec![50; self.seats.len()]));
         }
         let adjudicated = self.adjudicator.and_then(|adjudicate| adjudicate(&self.state));
         adjudicated.map(|goals| (Termination::Adjudicated, goals))
+    }
+
+    /// Returns whether the state occurs for the third time.
+    fn is_repeated(&self) -> bool {
+        self.keys.last().is_some_and(|last| self.keys.iter().filter(|&key| key == last).count() >= 3)
     }
 
     /// Ends the [`Think`](TaskKind::Think) task of a role.
@@ -168,6 +179,7 @@ impl<'a, G: ArenaGame> GameSession<'a, G> {
         let (joint, searches): (Vec<G::Move>, Vec<MoveSearch>) = chosen.into_iter().map(|(_, chosen)| chosen).unzip();
         self.searches.extend(searches);
         self.game.play(&mut self.state, &joint);
+        self.keys.extend(self.game.repetition_key(&self.state));
         self.plies += 1;
         Some(joint)
     }

@@ -382,6 +382,8 @@ pub struct TerminationCounts {
     pub rules: u64,
     /// Games drawn at the ply limit.
     pub ply_limit: u64,
+    /// Games drawn by repetition.
+    pub repetition: u64,
     /// Adjudicated games.
     pub adjudicated: u64,
     /// Games lost by a fault.
@@ -393,6 +395,7 @@ impl TerminationCounts {
         match end {
             Termination::Rules => &mut self.rules,
             Termination::PlyLimit => &mut self.ply_limit,
+            Termination::Repetition => &mut self.repetition,
             Termination::Adjudicated => &mut self.adjudicated,
             Termination::Fault => &mut self.fault,
         }

@@ -11,9 +11,9 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use sternhalma_builder::Observer;
-use sternhalma_data::Side;
+use sternhalma_data::{RuleSet, Side};
 use sternhalma_engine::ugi::action_text;
-use sternhalma_engine::{Config, Distances, PLY_LIMIT, SearchInfo, analyse_watched, player_within};
+use sternhalma_engine::{Config, Distances, SearchInfo, analyse_watched, player_within};
 use sternhalma_ggp::arena::MOVE_NODES;
 use sternhalma_ggp::{Limits, MemoryBudget};
 use tokio_stream::StreamExt;
@@ -43,6 +43,8 @@ const PULSE: Duration = Duration::from_secs(1);
 #[serde(deny_unknown_fields)]
 pub struct AnalysisParams {
     position: String,
+    #[serde(default)]
+    rules: RuleSet,
     player: Option<String>,
     nodes: Option<u64>,
     depth: Option<u32>,
@@ -79,7 +81,7 @@ impl AnalysisParams {
 
     /// Returns the position after the moves.
     fn placed(&self) -> Result<Placed, ApiError> {
-        let mut placed = Placed::parse(&self.position, None)?;
+        let mut placed = Placed::parse(&self.position, None, self.rules)?;
         let moves = self.moves.iter().flat_map(|moves| moves.split(',')).filter(|text| !text.is_empty());
         for text in moves {
             placed.play(text)?;
@@ -125,7 +127,7 @@ impl Job {
         let Placed { game, state } = &self.placed;
         let (board, geometry) = (game.board(), game.geometry());
         let distances = self.distances(app)?;
-        let player = player_within(&self.config, board, PLY_LIMIT, Some(&distances), &self.memory);
+        let player = player_within(&self.config, game.setup(), Some(&distances), &self.memory);
         let mut player = player.map_err(ApiError::invalid)?;
         player.reset(SEED);
         let mut watch = |index, info: &SearchInfo| {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use serde::Deserialize;
+use sternhalma_data::RuleSet;
 
 use crate::app::App;
 use crate::error::ApiError;
@@ -14,6 +15,8 @@ use crate::facts::{Placed, PositionAnswer};
 #[serde(deny_unknown_fields)]
 pub struct PositionParams {
     position: String,
+    #[serde(default)]
+    rules: RuleSet,
     table: Option<String>,
 }
 
@@ -23,6 +26,8 @@ pub struct PlayBody {
     position: String,
     #[serde(rename = "move")]
     mv: String,
+    #[serde(default)]
+    rules: RuleSet,
     table: Option<String>,
 }
 
@@ -30,13 +35,14 @@ pub struct PlayBody {
 async fn look_up(
     app: Arc<App>,
     position: String,
+    rules: RuleSet,
     mv: Option<String>,
     table: Option<String>,
 ) -> Result<Json<PositionAnswer>, ApiError> {
     let shared = app.clone();
     let job = move |_| {
         let named = table.map(|name| shared.tables.open(&name)).transpose()?;
-        let mut placed = Placed::parse(&position, named.as_ref().map(|open| open.table.board()))?;
+        let mut placed = Placed::parse(&position, named.as_ref().map(|open| open.table.board()), rules)?;
         if let Some(open) = named.as_ref().filter(|open| open.table.board() != placed.game.board()) {
             let (board, found) = (open.table.board(), placed.game.board());
             return Err(ApiError::invalid(format!("the table is of {board}, and the position of {found}")));
@@ -55,7 +61,7 @@ pub async fn position(
     State(app): State<Arc<App>>,
     Params(params): Params<PositionParams>,
 ) -> Result<Json<PositionAnswer>, ApiError> {
-    look_up(app, params.position, None, params.table).await
+    look_up(app, params.position, params.rules, None, params.table).await
 }
 
 pub async fn play(
@@ -63,5 +69,5 @@ pub async fn play(
     Params(NoParams {}): Params<NoParams>,
     Json(body): Json<PlayBody>,
 ) -> Result<Json<PositionAnswer>, ApiError> {
-    look_up(app, body.position, Some(body.mv), body.table).await
+    look_up(app, body.position, body.rules, Some(body.mv), body.table).await
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use serde::{Deserialize, Serialize};
 use sternhalma_data::{Table, TableError};
 use sternhalma_engine::record::{AnnotatedGame, JsonGame, MoveLine};
-use sternhalma_engine::{ChineseCheckers, EnginePlayer, Filter, GameState, analyse, board_of};
+use sternhalma_engine::{ChineseCheckers, EnginePlayer, Filter, GameSetup, GameState, analyse, board_of};
 use sternhalma_ggp::Limits;
 
 use super::document::inline;
@@ -151,7 +151,7 @@ struct Positions {
 impl Positions {
     fn of(game: &AnnotatedGame) -> Result<Positions, SavedGameError> {
         let board = board_of(&game.start).map_err(SavedGameError::Game)?;
-        let rules = ChineseCheckers::new(board, Filter::All).with_ply_limit(game.ply_limit);
+        let rules = ChineseCheckers::of(GameSetup { board, rules: game.rules, ply_limit: game.ply_limit }, Filter::All);
         let missing = || SavedGameError::Game("no game has this position".to_owned());
         let start = rules.state(&game.start).ok_or_else(missing)?;
         let mut positions = Positions { rules, known: HashSet::new(), states: Vec::new() };

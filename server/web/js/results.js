@@ -16,6 +16,7 @@ import { count, signed } from "./text.js";
 export const ENDS = {
   rules: "by the rules",
   ply_limit: "at the ply limit",
+  repetition: "by repetition",
   adjudicated: "adjudicated by a table",
   fault: "by a fault",
 };

@@ -8,10 +8,11 @@ mod session;
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
 use crate::args::engine::EngineArgs;
 use crate::args::player::DEFAULT_PLAYER;
+use crate::args::position::rules;
 use crate::context::CommandContext;
 use crate::output::{CommandOutcome, print_line};
 use input::LineInput;
@@ -35,9 +36,6 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = Strength::parse_level, help_heading = "Limits per move",
         conflicts_with_all = ["nodes", "playouts", "depth", "movetime"])]
     level: Option<Strength>,
-    /// Refused, with the command that plays rulesheets
-    #[arg(long, value_name = "FILE", hide = true)]
-    rules: Option<PathBuf>,
     /// Continue the game of a file that `save` wrote
     #[arg(long, value_name = "FILE", conflicts_with_all = ["position", "pieces", "size"])]
     load: Option<PathBuf>,
@@ -49,9 +47,6 @@ pub struct Args {
 }
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
-    if let Some(rules) = &args.rules {
-        bail!("`play` plays on the board; `sternhalma gdl play {}` plays a rulesheet", rules.display());
-    }
     let names = [args.x.clone(), args.o.clone()];
     let offers_table = !args.no_build && LineInput::is_terminal();
     let factory = SeatFactory::new(ctx, &args.engine.players, names, args.engine.seed, offers_table)?
@@ -59,7 +54,16 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let strength = args.level.unwrap_or_else(|| Strength::of(args.engine.limits.limits()));
     let mut session = match &args.load {
         Some(path) => PlaySession::load(&factory, path, strength)?,
-        None => PlaySession::at(&factory, args.engine.position.position()?, args.engine.players.ply_limit, strength)?,
+        None => {
+            let (rule_set, ply_limit) = (args.engine.rules.rules, args.engine.players.ply_limit);
+            let position = args.engine.position.position(rule_set)?;
+            PlaySession::at(
+                &factory,
+                rules(&position)?.with_rules(rule_set).with_ply_limit(ply_limit),
+                position,
+                strength,
+            )?
+        }
     };
     print_line(&session.banner())?;
     session.advance()?;

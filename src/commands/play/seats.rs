@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use anyhow::{Result, anyhow};
-use sternhalma_data::{Board, Side};
+use sternhalma_data::Side;
 use sternhalma_engine::record::MoveInfo;
 use sternhalma_engine::{
-    Action, AnalysedMove, Config, Distances, Follower, GameHistory, SearchInfo, analyse, player_within,
+    Action, AnalysedMove, Config, Distances, Follower, GameHistory, GameSetup, SearchInfo, analyse, player_within,
 };
 use sternhalma_ggp::arena::derive_seed;
 use sternhalma_ggp::{Limits, MemoryBudget};
@@ -36,10 +36,9 @@ pub struct SeatFactory<'a> {
     memory: MemoryBudget,
 }
 
-/// The participants of games on one board.
+/// The participants of games with the same setup.
 pub struct Seats {
-    board: Board,
-    ply_limit: u32,
+    setup: GameSetup,
     players: [Option<Follower>; 2],
     distances: Option<Distances>,
     adviser: Option<Follower>,
@@ -77,15 +76,9 @@ impl<'a> SeatFactory<'a> {
     }
 
     /// Returns a player with a third of the memory.
-    fn follower(
-        &self,
-        config: &Config,
-        board: Board,
-        ply_limit: u32,
-        distances: Option<&Distances>,
-    ) -> Result<Follower> {
+    fn follower(&self, config: &Config, setup: GameSetup, distances: Option<&Distances>) -> Result<Follower> {
         let memory = self.memory.part(self.memory.limit() / 3);
-        let player = player_within(config, board, ply_limit, distances, &memory).map_err(|reason| anyhow!(reason))?;
+        let player = player_within(config, setup, distances, &memory).map_err(|reason| anyhow!(reason))?;
         Ok(Follower::new(player))
     }
 
@@ -104,9 +97,9 @@ impl<'a> SeatFactory<'a> {
         &self.names[side as usize]
     }
 
-    /// Returns the participants of games on a board.
-    pub fn seats(&self, board: Board, ply_limit: u32) -> Result<Seats> {
-        let board = board.for_two()?;
+    /// Returns the participants of games.
+    pub fn seats(&self, setup: GameSetup) -> Result<Seats> {
+        let board = setup.board.for_two()?;
         let mut distances = None;
         if self.configs.iter().flatten().any(Config::needs_table) {
             if self.args.table().is_none() && self.offers_table && self.has_human() {
@@ -114,9 +107,9 @@ impl<'a> SeatFactory<'a> {
             }
             distances = Some(distances_or_estimates(self.ctx, board, self.args.table())?);
         }
-        let mut seats = Seats { board, ply_limit, players: [None, None], distances, adviser: None };
+        let mut seats = Seats { setup, players: [None, None], distances, adviser: None };
         for (seat, config) in seats.players.iter_mut().zip(&self.configs) {
-            let make = |config| self.follower(config, board, ply_limit, seats.distances.as_ref());
+            let make = |config| self.follower(config, setup, seats.distances.as_ref());
             *seat = config.as_ref().map(make).transpose()?;
         }
         Ok(seats)
@@ -133,7 +126,7 @@ pub struct SeatChoice {
 impl Seats {
     /// Returns whether the participants can play this game.
     pub fn fit(&self, history: &GameHistory) -> bool {
-        (self.board, self.ply_limit) == (history.rules().board(), history.rules().ply_limit())
+        self.setup == history.rules().setup()
     }
 
     /// Begins another game.
@@ -171,10 +164,10 @@ impl Seats {
         if self.adviser.is_none() {
             let distances = match &self.distances {
                 Some(distances) => distances.clone(),
-                None => distances_or_estimates(factory.ctx, self.board, factory.args.table())?,
+                None => distances_or_estimates(factory.ctx, self.setup.board, factory.args.table())?,
             };
             let distances = self.distances.insert(distances);
-            self.adviser = Some(factory.follower(&factory.adviser, self.board, self.ply_limit, Some(distances))?);
+            self.adviser = Some(factory.follower(&factory.adviser, self.setup, Some(distances))?);
         }
         let Some(adviser) = &mut self.adviser else { return Ok(None) };
         // A hint does not depend on earlier hints.

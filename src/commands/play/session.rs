@@ -7,13 +7,13 @@ use anyhow::{Context, Result, anyhow, bail};
 use sternhalma_data::table::fs::{AtomicFile, OsFileSystem};
 use sternhalma_data::{CellSet, Position, Side};
 use sternhalma_engine::record::MoveInfo;
-use sternhalma_engine::{Action, GameHistory, Outcome, ugi};
+use sternhalma_engine::{Action, ChineseCheckers, Filter, GameHistory, Outcome, ugi};
 use sternhalma_ggp::Limits;
 
 use super::command::PlayCommand;
 use super::input::LineInput;
 use super::seats::{SeatFactory, Seats};
-use crate::args::position::{read_game, rules};
+use crate::args::position::read_game;
 use crate::drawing::drawing;
 use crate::error::one_line;
 use crate::output::{counted, print_line};
@@ -72,11 +72,11 @@ impl<'a> PlaySession<'a> {
     /// Creates a session at a position.
     pub fn at(
         factory: &'a SeatFactory<'a>,
+        rules: ChineseCheckers,
         position: Position,
-        ply_limit: u32,
         strength: Strength,
     ) -> Result<PlaySession<'a>> {
-        let history = GameHistory::at(rules(&position)?.with_ply_limit(ply_limit), position);
+        let history = GameHistory::at(rules, position);
         PlaySession::new(factory, history.expect("the board is that of the position"), strength)
     }
 
@@ -87,7 +87,7 @@ impl<'a> PlaySession<'a> {
     }
 
     fn new(factory: &'a SeatFactory<'a>, history: GameHistory, strength: Strength) -> Result<PlaySession<'a>> {
-        let seats = factory.seats(history.rules().board(), history.rules().ply_limit())?;
+        let seats = factory.seats(history.rules().setup())?;
         let flipped = factory.is_human(Side::O) && !factory.is_human(Side::X);
         let terminal = LineInput::is_terminal();
         Ok(PlaySession { factory, history, seats, strength, games: 0, flipped, terminal, file: None, changed: true })
@@ -173,6 +173,7 @@ impl<'a> PlaySession<'a> {
         let ply = self.history.state().ply();
         let result = match self.history.outcome() {
             Some(Outcome::Won(side)) => format!("{side} wins at ply {ply}"),
+            _ if self.history.is_repeated() => format!("a draw by repetition at ply {ply}"),
             _ => format!("a draw at ply {ply}"),
         };
         print_line(&result)
@@ -286,7 +287,11 @@ impl<'a> PlaySession<'a> {
         };
         self.ensure_unfinished()?;
         if !self.history.legal().contains(&Some(mv)) {
-            bail!("{} is not legal here; `moves` lists the legal moves", self.action_text(Some(mv)));
+            // The same test as in other commands, for its message about sealed goals.
+            let text = self.action_text(Some(mv));
+            let error = ugi::legal_action(self.history.rules(), self.history.state(), &text);
+            let sealed = error.err().map(|error| error.to_string()).filter(|error| error.contains("seals the goal"));
+            bail!(sealed.unwrap_or_else(|| format!("{text} is not legal here; `moves` lists the legal moves")));
         }
         self.play(Some(mv), MoveInfo::default())
     }
@@ -365,15 +370,15 @@ impl<'a> PlaySession<'a> {
 
     fn restart(&mut self) -> Result<()> {
         let position = self.history.rules().position(self.history.start());
-        let ply_limit = self.history.rules().ply_limit();
-        let history = GameHistory::at(rules(&position)?.with_ply_limit(ply_limit), position);
+        let rules = ChineseCheckers::of(self.history.rules().setup(), Filter::All);
+        let history = GameHistory::at(rules, position);
         self.begin(history.context("the start is a position of the board")?)
     }
 
     /// Begins another game.
     fn begin(&mut self, history: GameHistory) -> Result<()> {
         if !self.seats.fit(&history) {
-            self.seats = self.factory.seats(history.rules().board(), history.rules().ply_limit())?;
+            self.seats = self.factory.seats(history.rules().setup())?;
         }
         self.seats.forget();
         self.games += 1;

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde_json::json;
 use sternhalma_data::{Board, Side};
 use sternhalma_engine::record::AnnotatedGame;
-use sternhalma_engine::{ChineseCheckers, Filter, ugi};
+use sternhalma_engine::{ChineseCheckers, Filter, GameSetup, ugi};
 use sternhalma_ggp::arena::{GameLog, GameRecord, MoveSearch, Schedule, SearchValue, result_text};
 use sternhalma_ggp::gdl::Document;
 
@@ -86,7 +86,7 @@ fn boards(schedule: &Schedule, record: &GameRecord) -> Result<String> {
     let game = logged(schedule, record)?;
     let (geometry, pieces) = (game.start.geometry(), game.start.army(Side::X).len());
     let board = Board::new(geometry.size() as u64, pieces as u64)?.for_two()?;
-    let rules = ChineseCheckers::new(board, Filter::All).with_ply_limit(game.ply_limit);
+    let rules = ChineseCheckers::of(GameSetup { board, rules: game.rules, ply_limit: game.ply_limit }, Filter::All);
     let mut state = rules.state(&game.start).context("the position is not one of the board")?;
     let titles = schedule.titles(record.id);
     let mut text = format!("{}\n\n{}\n", heading(schedule, record), drawing().draw(&game.start));

@@ -6,7 +6,9 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, Result, anyhow, bail};
 use sternhalma_data::board::Board;
 use sternhalma_data::table::Coverage;
-use sternhalma_engine::{BoardBackend, BoardPlayer, Distances, ExternalCommand, ProtocolLog, introduce, machine_rate};
+use sternhalma_engine::{
+    BoardBackend, BoardPlayer, Distances, ExternalCommand, GameSetup, ProtocolLog, introduce, machine_rate,
+};
 use sternhalma_ggp::arena::{Backend, Origin, RulesEngine, Schedule, Tournament, rules_backend, rulesheet_errors};
 use sternhalma_ggp::{MemoryBudget, Policy};
 
@@ -31,13 +33,14 @@ pub fn open(
     }
     let backend = match game {
         GameSpec::Rules { path, engine, lenient } => open_rules(&path, engine, lenient, &players, memory)?,
-        GameSpec::Board { size, pieces, table, players: file } => {
+        GameSpec::Board { size, pieces, rules, table, players: file } => {
             let board = Board::new(size, pieces)?.for_two()?;
-            let mut tables = BoardTables { ctx, board, default: table.as_deref(), open: Vec::new() };
+            let setup = GameSetup { board, rules, ply_limit: schedule.ply_limit };
+            let mut tables = BoardTables { ctx, setup, default: table.as_deref(), open: Vec::new() };
             let players = open_players(&mut tables, &players, file.as_deref(), &mut schedule, log)?;
             // The default table decides games whose armies have separated.
             let adjudicator = if schedule.adjudicate { Some(tables.get(None)?) } else { None };
-            Box::new(BoardBackend::new(board, schedule.ply_limit, players, adjudicator)?.within(memory))
+            Box::new(BoardBackend::new(setup, players, adjudicator)?.within(memory))
         }
     };
     let program = format!("sternhalma {}", ctx.version);
@@ -96,7 +99,7 @@ fn open_players(
         PlayerKind::BuiltIn(text) => {
             let config = roster.config(text)?;
             let table = if config.needs_table() { Some(tables.get(options.table.as_deref())?) } else { None };
-            sternhalma_engine::player(&config, tables.board, schedule.ply_limit, table.as_ref())
+            sternhalma_engine::player(&config, tables.setup, table.as_ref())
                 .map_err(|error| anyhow!("{text}: {error}"))?;
             Ok(BoardPlayer::BuiltIn(Box::new(config), table))
         }
@@ -119,7 +122,7 @@ fn open_players(
 /// Distance tables, each opened once.
 struct BoardTables<'a> {
     ctx: &'a CommandContext,
-    board: Board,
+    setup: GameSetup,
     /// The table of players without their own table.
     default: Option<&'a Path>,
     open: Vec<(Option<PathBuf>, Distances)>,
@@ -132,7 +135,7 @@ impl BoardTables<'_> {
         if let Some((_, distances)) = self.open.iter().find(|(open, _)| open.as_deref() == name) {
             return Ok(distances.clone());
         }
-        let opened = distances(self.ctx, self.board, name, Coverage::Complete)?;
+        let opened = distances(self.ctx, self.setup.board, name, Coverage::Complete)?;
         self.open.push((name.map(Path::to_owned), opened.clone()));
         Ok(opened)
     }
