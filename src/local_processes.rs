@@ -10,8 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use bytesize::ByteSize;
 
 use crate::output::{EXIT_LOST, is_quiet, shows_progress, status};
+use crate::resources::memory_limit;
 
 /// The failures without progress after which the processes are no longer started again.
 const MOST_FAILURES: u32 = 5;
@@ -47,6 +49,14 @@ enum RunEnd {
     Stopped,
 }
 
+/// Returns the threads and the memory in bytes of each process: as given, or a share of this machine's.
+pub fn resources_of_each(processes: usize, threads: usize, memory: Option<ByteSize>) -> (usize, u64) {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = if threads == 0 { (cores / processes).max(1) } else { threads };
+    let share = || (memory_limit(None) / processes as u64).max(1);
+    (threads, memory.map_or_else(share, |memory| memory.as_u64()))
+}
+
 impl LocalProcesses<'_> {
     /// Runs the processes until all of them have succeeded. Starts them again after one was killed, and gives up after
     /// several failures without progress. `progress` returns a value that grows.
@@ -57,13 +67,16 @@ impl LocalProcesses<'_> {
         loop {
             match self.run_once(&secret)? {
                 RunEnd::Finished => break,
-                RunEnd::Failed => bail!("a process has failed; the same command resumes"),
+                RunEnd::Failed => bail!("a process has failed, and its message has the reason"),
                 RunEnd::Stopped => bail!("interrupted: the same command resumes"),
                 RunEnd::Lost => {}
             }
             let now = progress();
-            failures = if now > before { 1 } else { failures + 1 };
-            before = now;
+            if now > before {
+                (failures, before) = (1, now);
+            } else {
+                failures += 1;
+            }
             if failures == MOST_FAILURES {
                 bail!("the processes have ended {MOST_FAILURES} times without progress; the same command resumes");
             }

@@ -18,7 +18,7 @@ use crate::args::cluster::{ClusterArgs, ClusterSpec};
 use crate::args::threads::ThreadArgs;
 use crate::context::CommandContext;
 #[cfg(feature = "cluster")]
-use crate::local_processes::LocalProcesses;
+use crate::local_processes::{LocalProcesses, resources_of_each};
 use crate::output::{self, CommandOutcome, counted, status};
 use crate::progress::ProgressDisplay;
 use crate::resources::memory_limit;
@@ -34,6 +34,7 @@ pub struct Args {
     deep: bool,
     /// Prove only a sample of whole context classes from every partition, with at least STATES states
     #[arg(long, value_name = "STATES", value_parser = count::<u64>(1), requires = "deep", help_heading = "Sample")]
+    #[cfg_attr(feature = "cluster", arg(conflicts_with = "cluster"))]
     sample: Option<u64>,
     /// Seed of the sample
     #[arg(long, value_name = "N", default_value_t = 1, requires = "sample", help_heading = "Sample")]
@@ -43,7 +44,7 @@ pub struct Args {
     /// Memory limit of the proof, e.g. `2GiB` [default: three quarters of the machine's memory]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Resources")]
     memory: Option<ByteSize>,
-    /// Directory for the state of a proof out of core or of a sample [default: beside the table]
+    /// Directory for the state of a proof out of core, of a sample or by several processes [default: beside the table]
     #[arg(long, value_name = "DIR", requires = "deep", help_heading = "Resources")]
     work_dir: Option<PathBuf>,
     /// Discard the state of an interrupted proof
@@ -136,12 +137,7 @@ fn prove_on_this_machine(
     table: &Table,
     processes: usize,
 ) -> Result<()> {
-    let share = |all: u64| (all / processes as u64).max(1);
-    let memory = args.memory.map_or_else(|| share(memory_limit(None)), |memory| memory.as_u64());
-    let threads = match args.threads.given() {
-        0 => share(std::thread::available_parallelism().map_or(1, |threads| threads.get() as u64)),
-        threads => threads as u64,
-    };
+    let (threads, memory) = resources_of_each(processes, args.threads.given(), args.memory);
     let mut arguments: Vec<OsString> = vec!["verify".into(), "--deep".into(), table.path().into()];
     arguments.extend([format!("--threads={threads}"), format!("--memory={memory}B")].map(OsString::from));
     args.work_dir.iter().for_each(|dir| arguments.extend(["--work-dir".into(), dir.into()]));
@@ -153,8 +149,9 @@ fn prove_on_this_machine(
     let local = LocalProcesses { processes, arguments, first_arguments: Vec::new(), dir: work.clone(), stop };
     let state = |process| verifier.part_state_path(process, processes).metadata();
     let changed = |process| state(process).and_then(|state| state.modified()).ok();
-    local.run(|| (0..processes).map(changed).max())?;
-    std::fs::remove_dir(&work).with_context(|| format!("{}: cannot remove", work.display()))
+    let proven = local.run(|| (0..processes).map(changed).max());
+    let removed = std::fs::remove_dir_all(&work).with_context(|| format!("{}: cannot remove", work.display()));
+    proven.and(removed)
 }
 
 /// Reports whether the proof resumes an interrupted one.

@@ -115,7 +115,7 @@ impl<'a> OutOfCoreBuild<'a> {
     /// Returns an error if processes of a cluster have left layers of the same table in the work directory.
     fn check_no_parts(&self, work_dir: &Path) -> Result<()> {
         let parts = StoredPart::scan(&*self.storage, work_dir, self.options.spec)?;
-        match parts.into_iter().find(|part| part.layers() > 0) {
+        match parts.into_iter().find(|part| part.layers(&*self.storage) > 0) {
             Some(part) if !self.options.restart => Err(BuilderError::SeveralProcesses { path: part.home }),
             _ => Ok(()),
         }

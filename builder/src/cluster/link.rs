@@ -86,9 +86,14 @@ impl Link {
         Ok(())
     }
 
+    /// Returns whether another process is lost, or a thread of this process has failed.
+    pub fn has_failed(&self) -> bool {
+        self.state().failure.is_some()
+    }
+
     /// Returns an error if another process is lost, or a thread of this process has failed.
     pub fn check(&self) -> Result<(), BuilderError> {
-        if self.state().failure.is_some() { Err(self.failure()) } else { Ok(()) }
+        if self.has_failed() { Err(self.failure()) } else { Ok(()) }
     }
 
     /// Returns the reason of the failure.

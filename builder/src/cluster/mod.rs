@@ -13,6 +13,8 @@ pub use member::ClusterMember;
 pub(crate) use peers::{Common, Peers, connect};
 pub(crate) use voting::Voting;
 
+use crate::error::BuilderError;
+
 /// The memory of the connection to another process, in bytes: the buffers of timely, which grow to twice
 /// the longest message.
 const CONNECTION_BYTES: u64 = 6 << 20;
@@ -20,6 +22,17 @@ const CONNECTION_BYTES: u64 = 6 << 20;
 /// Returns the memory of the connections to all processes, in bytes.
 pub(crate) fn connection_memory(processes: usize) -> u64 {
     CONNECTION_BYTES * processes as u64
+}
+
+/// Adds the memory of the connections to both sides of an error about the memory limit.
+pub(crate) fn with_connections(error: BuilderError, processes: usize) -> BuilderError {
+    let all = |bytes: u64| bytes.saturating_add(connection_memory(processes));
+    match error {
+        BuilderError::MemoryLimit { least, limit } => {
+            BuilderError::MemoryLimit { least: all(least), limit: all(limit) }
+        }
+        error => error,
+    }
 }
 
 /// Returns addresses on this machine with free ports.

@@ -112,7 +112,8 @@ pub enum ClusterError {
     },
     /// Committed layers cannot be read by any process.
     #[error(
-        "no process finds all layers of {}; copy the directories `{}` of the former processes into a work directory, or          start again with --fresh on all processes", list(parts), names(parts, *processes)
+        "no process finds all layers of {}; copy the directories `{}` of the former processes into a work directory, or \
+         start again with --fresh on all processes", list(parts), names(parts, *processes)
     )]
     MissingParts {
         /// The number of processes of the build that is resumed.
@@ -132,7 +133,7 @@ pub enum ClusterError {
         distance: usize,
     },
     /// The connection to another process has ended.
-    #[error("lost process {process}: {what}; the same command on all machines resumes")]
+    #[error("lost process {process}: {what}; the same command on all machines resumes (without --fresh)")]
     Lost {
         /// The other process.
         process: usize,

@@ -246,6 +246,13 @@ impl LayerFile {
         Ok(Some(LayerFile { path: path.to_owned(), file, entries, summary, tail_bytes, directory_checksum }))
     }
 
+    /// Returns whether a file begins like the layer. The number of segments is not compared.
+    pub fn begins_as(storage: &dyn FileSystem, path: &Path, identity: LayerIdentity) -> bool {
+        let mut header = [0; HEADER_BYTES as usize];
+        let read = storage.open(path).and_then(|file| file.read_at(&mut header, 0));
+        read.is_ok() && header == identity.header()
+    }
+
     /// Returns the summary. The bytes written include the directory.
     pub fn summary(&self) -> LayerSummary {
         LayerSummary { written: self.summary.written + self.tail_bytes, ..self.summary.clone() }

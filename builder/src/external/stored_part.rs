@@ -84,18 +84,21 @@ impl StoredPart {
         self.manifest.partitioning()
     }
 
-    /// Returns whether these are second copies.
-    pub fn is_copy(&self) -> bool {
-        self.dir != self.home
+    /// Returns the process that has written the layers.
+    pub fn home_process(&self) -> usize {
+        self.home_manifest.member().map_or(self.member.process, |home| home.process)
     }
 
     pub fn layer_path(&self, distance: u32) -> PathBuf {
         self.dir.join(layer_name(distance))
     }
 
-    /// Returns the number of layers, which begin with layer 0.
-    pub fn layers(&self) -> u32 {
-        (0..).take_while(|&distance| self.layer_path(distance).exists()).count() as u32
+    /// Returns the number of layers of this build, which begin with layer 0. Only their headers are read.
+    pub fn layers(&self, storage: &dyn FileSystem) -> u32 {
+        let is_layer = |distance: &u32| {
+            LayerFile::begins_as(storage, &self.layer_path(*distance), self.manifest.layer_identity(*distance, 0))
+        };
+        (0..).take_while(is_layer).count() as u32
     }
 
     /// Opens a layer; returns `None` if there is none.

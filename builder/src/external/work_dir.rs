@@ -33,6 +33,8 @@ use crate::options::TableSpec;
 
 const FORMAT: u32 = 2;
 const MANIFEST: &str = "build.json";
+/// The beginning of the names of directories with second copies.
+const COPIES: &str = "copy-of-";
 
 /// The number of a process in a cluster, from 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -186,7 +188,7 @@ fn any_layer(dir: &Path) -> bool {
 
 /// Returns the name of the directory with second copies of the layers of another process.
 pub(crate) fn copies_name(process: usize) -> String {
-    format!("copy-of-{process}")
+    format!("{COPIES}{process}")
 }
 
 /// Returns the name of the file with the checksums of all parts of a layer.
@@ -393,11 +395,24 @@ impl LockedDir {
         // Last, because it shows that segments of the layers may be freed.
         paths.push(self.journal_path());
         paths.iter().try_for_each(|path| self.remove(path))?;
+        self.remove_copies()?;
         self.storage.sync_directory(&self.path).map_err(BuilderError::file(&self.path, "write"))
     }
 }
 
 impl LockedDir {
+    /// Removes the second copies of the layers of other processes.
+    fn remove_copies(&self) -> Result<()> {
+        for entry in std::fs::read_dir(&self.path).map_err(BuilderError::file(&self.path, "read"))? {
+            let entry = entry.map_err(BuilderError::file(&self.path, "read"))?;
+            if entry.file_name().to_string_lossy().starts_with(COPIES) {
+                let path = entry.path();
+                std::fs::remove_dir_all(&path).map_err(BuilderError::file(&path, "remove"))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Removes a file if it exists.
     fn remove(&self, path: &Path) -> Result<()> {
         match self.storage.remove(path) {

@@ -4,9 +4,8 @@
 //! but the result is exchanged: the number of states at each distance, the distance of the goal and the first layer
 //! with a move out of the prefix.
 //!
-//! The distances must be the same in all classes. Every process reads a table of distances modulo 3 once from its
-//! start, so all of them find the distances that follow from the goal. For the successors that are looked up, the
-//! remainder is sufficient, because no move changes the distance by two or more.
+//! The distances must be the same in all classes. A table of distances modulo 3 has them implicitly: each distance
+//! follows from that of a fixed lower neighbor, and at last from the goal, whatever rank a stream begins at.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -20,11 +19,12 @@ use sternhalma_data::{Prefix, Rank, Table};
 use super::checkpoint::{Checkpoint, OpenProof, ProofFiles, Unfinished};
 use super::class_loader::ClassLoader;
 use super::partitioned::{MAPPED, PROGRAM, SEGMENT_WORDS};
-use super::proof::{compare_with_header, layers_of};
+use super::proof::{compare_with_header, layers_of, wrong_table};
 use super::single_class::SingleClassProver;
 use super::verifier::Verifier;
 use crate::cluster::{
     ClusterMember, Common, Exchange, Link, Parcel, ParcelKind, Peers, Voting, connect, connection_memory,
+    with_connections,
 };
 use crate::error::{BuilderError, Result};
 use crate::external::{Numbering, Partitioning, count_segments};
@@ -40,7 +40,8 @@ const MESSAGES: u64 = 1 << 20;
 /// What a process has proven.
 #[derive(Serialize, Deserialize)]
 struct ProvenPart {
-    goal: u8,
+    /// The distance of the goal, if it is a state of a proven class.
+    goal: Option<u8>,
     boundary_layer: Option<u8>,
     /// The number of states at each distance.
     states_at: Vec<u64>,
@@ -60,7 +61,8 @@ impl Verifier<'_> {
         let pool = thread_pool(self.threads)?;
         let table = self.reopen()?;
         let limit = self.memory_limit.saturating_sub(connection_memory(member.processes()) + MESSAGES);
-        let fixed_pieces = fixed_pieces(&table, member.processes(), pool.current_num_threads(), limit)?;
+        let fixed_pieces = fixed_pieces(&table, member.processes(), pool.current_num_threads(), limit)
+            .map_err(|error| with_connections(error, member.processes()))?;
         let part = Part { table: &table, member, fixed_pieces, observer };
         let files = self.part_files(member.process(), member.processes());
         let unfinished = match self.unless_restarted(files.unfinished()?) {
@@ -70,11 +72,15 @@ impl Verifier<'_> {
             unfinished => unfinished,
         };
         let mut proof = files.open(unfinished.into(), Checkpoint::new(fixed_pieces, SEGMENT_WORDS), 0)?;
+        let before = proof.checkpoint.classes;
         let result = part.prove(&mut proof, &pool);
+        // The error of the proof is more important than one about its state.
         match &result {
-            Ok(()) | Err(BuilderError::WrongTable { .. }) => proof.discard()?,
-            Err(_) if proof.checkpoint.classes > 0 => proof.save()?,
-            Err(_) => proof.discard()?,
+            Ok(()) => proof.discard()?,
+            Err(BuilderError::WrongTable { .. }) => drop(proof.discard()),
+            Err(_) if proof.checkpoint.classes > before => drop(proof.save()),
+            Err(_) if before > 0 => drop(proof.spill.keep(true)),
+            Err(_) => drop(proof.discard()),
         }
         result
     }
@@ -134,7 +140,7 @@ impl Part<'_> {
         let link = Arc::new(Link::default());
         let properties = [
             ("the table", format!("{:016x}", self.table.checksum())),
-            ("the context classes (see --memory)", self.fixed_pieces.to_string()),
+            ("the context classes (see --memory and --threads)", self.fixed_pieces.to_string()),
         ];
         let common = Common::new("verify", self.member, &properties);
         let Peers { streams, .. } = connect(self.member, common, (), &link)?;
@@ -147,30 +153,32 @@ impl Part<'_> {
             Ok(())
         };
         let exchange = Exchange::start(&link, streams, self.member.process(), MESSAGES, deliver);
-        pool.install(|| self.prove_classes(proof, &exchange))?;
-        let Checkpoint { goal, boundary_layer, states_at, .. } = &proof.checkpoint;
-        let own = ProvenPart { goal: *goal, boundary_layer: *boundary_layer, states_at: states_at.to_vec() };
+        let observer = LinkedObserver { observer: self.observer, link: &link };
+        let proven = pool.install(|| self.prove_classes(proof, &observer));
+        // The loss of a process cancels the proof.
+        let own = if matches!(proven, Err(BuilderError::Cancelled)) { link.check().and(proven) } else { proven }?;
         let parts = voting.ask(&exchange, &own)?;
         exchange.finish();
         let mut all = [0; 256];
         parts.iter().for_each(|part| all.iter_mut().zip(&part.states_at).for_each(|(all, states)| *all += states));
         let boundary_layer = parts.iter().filter_map(|part| part.boundary_layer).min();
-        // The goal is a state of the first class.
-        compare_with_header(self.table, parts[0].goal, &layers_of(&all), boundary_layer)
+        let goal = parts.iter().find_map(|part| part.goal);
+        let goal = goal.ok_or_else(|| wrong_table(self.table, "no process has proven the goal"))?;
+        compare_with_header(self.table, goal, &layers_of(&all), boundary_layer)
     }
 
-    fn prove_classes(&self, proof: &mut OpenProof, exchange: &Exchange) -> Result<()> {
+    /// Proves the classes of this process. Returns what all of them have.
+    fn prove_classes(&self, proof: &mut OpenProof, observer: &dyn Observer) -> Result<ProvenPart> {
         let prefix = self.table.prefix();
         let partitioning = Partitioning::new(Numbering::new(prefix, None), self.fixed_pieces, SEGMENT_WORDS);
         let classes = divide(prefix, self.fixed_pieces, self.member.processes()).swap_remove(self.member.process());
         let first = classes.start + proof.checkpoint.classes;
         let contexts = |partition| contexts_of(prefix, self.fixed_pieces, partition);
-        self.observer.begin(BuildPhase::Prove, classes.clone().map(contexts).sum());
-        self.observer.resume(proof.checkpoint.steps);
-        let loader = ClassLoader::prepare(self.table, &partitioning, first, self.observer)?;
-        let mut prover = SingleClassProver::new(self.table, &partitioning, loader, self.observer);
+        observer.begin(BuildPhase::Prove, classes.clone().map(contexts).sum());
+        observer.resume(proof.checkpoint.steps);
+        let loader = ClassLoader::prepare(self.table, &partitioning, first, observer)?;
+        let mut prover = SingleClassProver::new(self.table, &partitioning, loader, observer);
         for partition in first..classes.end {
-            exchange.check()?;
             if contexts(partition) == 0 {
                 proof.checkpoint.classes += 1;
                 continue;
@@ -180,7 +188,37 @@ impl Part<'_> {
                 proof.save()?;
             }
         }
-        Ok(())
+        let has_goal = classes.contains(&partitioning.partition_of(0));
+        let Checkpoint { goal, boundary_layer, states_at, .. } = &proof.checkpoint;
+        Ok(ProvenPart {
+            goal: has_goal.then_some(*goal),
+            boundary_layer: *boundary_layer,
+            states_at: states_at.to_vec(),
+        })
+    }
+}
+
+/// An observer that also cancels if another process is lost.
+struct LinkedObserver<'a> {
+    observer: &'a dyn Observer,
+    link: &'a Link,
+}
+
+impl Observer for LinkedObserver<'_> {
+    fn begin(&self, phase: BuildPhase, total: u64) {
+        self.observer.begin(phase, total);
+    }
+
+    fn advance(&self, steps: u64) {
+        self.observer.advance(steps);
+    }
+
+    fn resume(&self, steps: u64) {
+        self.observer.resume(steps);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.link.has_failed() || self.observer.cancelled()
     }
 }
 

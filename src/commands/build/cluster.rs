@@ -14,7 +14,7 @@ use super::args::Args;
 use crate::args::cluster::{BuildClusterArgs, ClusterSpec};
 use crate::commands::{estimate, info};
 use crate::context::CommandContext;
-use crate::local_processes::LocalProcesses;
+use crate::local_processes::{LocalProcesses, resources_of_each};
 use crate::output::{CommandOutcome, counted, print_line, status};
 use crate::progress::counted_processes;
 
@@ -25,23 +25,13 @@ pub fn plan(args: &Args, builder: &TableBuilder, path: &Path) -> Result<Option<C
     // Processes on this machine share it.
     let (builder, limit, shared_cores) = match cluster {
         ClusterSpec::Local(_) => {
-            let (threads, memory) = resources_of_each(args, builder, processes);
+            let (threads, memory) = resources_of_each(processes, args.threads.given(), args.memory);
             let cores = std::thread::available_parallelism().map_or(1, usize::from);
             (builder.clone().threads(threads), memory, Some(cores))
         }
         ClusterSpec::Hosts(_) => (builder.clone(), args.limit(), None),
     };
     estimate::run_cluster(&builder, &args.machine, processes, shared_cores, limit, path, args.json).map(Some)
-}
-
-/// Returns the threads and the memory of each process on this machine.
-fn resources_of_each(args: &Args, builder: &TableBuilder, processes: usize) -> (usize, u64) {
-    let memory = args.memory.map_or_else(|| (args.limit() / processes as u64).max(1), |memory| memory.as_u64());
-    let threads = match args.threads.given() {
-        0 => (builder.thread_count() / processes).max(1),
-        threads => threads,
-    };
-    (threads, memory)
 }
 
 /// Builds the table, or a part of it, if the arguments describe a cluster.
@@ -79,7 +69,9 @@ fn build_part(
     match built {
         Err(error) if args.args.leaves_to_parent(&error) => return Ok(CommandOutcome::Lost),
         Err(BuilderError::Cancelled) => {
-            bail!("interrupted: the same command on all machines resumes after the last complete layer")
+            bail!(
+                "interrupted: the same command on all machines resumes after the last complete layer (without --fresh)"
+            )
         }
         built => {
             let PartReport { sent, received } = built?;
@@ -105,7 +97,7 @@ impl LocalBuild<'_> {
             return Err(TableError::Exists { path: self.path.to_owned() }.into());
         }
         self.builder.check_parts(self.path)?;
-        let (threads, memory) = resources_of_each(self.args, self.builder, self.processes);
+        let (threads, memory) = resources_of_each(self.processes, self.args.threads.given(), self.args.memory);
         let prefix = self.builder.spec().prefix;
         status!(
             "building {prefix}: {} with {}, each with {} and {}",
@@ -130,7 +122,6 @@ impl LocalBuild<'_> {
         processes.run(|| self.progress())?;
         let parts = self.parts();
         assemble(&parts, self.path, self.args.force)?;
-        parts.iter().try_for_each(fs::remove_file).context("cannot remove the parts of the table")?;
         self.remove_work()?;
         // A directory with other files remains.
         let _ = fs::remove_dir(self.work_dir());
@@ -175,13 +166,24 @@ impl LocalBuild<'_> {
         entries.filter(is_part).collect()
     }
 
+    /// Returns the parts of the table, which may be those of another number of processes.
+    fn all_parts(&self) -> Vec<PathBuf> {
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let is_part = |path: &PathBuf| {
+            let part = path.file_name().and_then(|file| file.to_str()?.strip_prefix(&name)?.strip_prefix('.'));
+            part.is_some_and(|part| ClusterMember::is_directory_name(part.as_ref()))
+        };
+        fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).filter(is_part).collect()
+    }
+
     /// Removes the directories of processes, and parts of the table.
     fn remove_work(&self) -> Result<()> {
         for dir in self.part_dirs() {
             fs::remove_dir_all(&dir).with_context(|| format!("{}: cannot remove", dir.display()))?;
         }
-        for part in self.parts().iter().filter(|part| part.exists()) {
-            fs::remove_file(part).with_context(|| format!("{}: cannot remove", part.display()))?;
+        for part in self.all_parts() {
+            fs::remove_file(&part).with_context(|| format!("{}: cannot remove", part.display()))?;
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! The beginning of a run: what each process finds in its work directory, and what follows for all of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ use crate::external::MemberId;
 pub(super) struct Beginning {
     /// The parts of layers in the work directory.
     pub parts: Vec<FoundPart>,
-    /// Whether the process discards them.
+    /// Whether all processes discard them.
     pub fresh: bool,
     /// The identifier of the build whose part of the table this process has completed.
     pub finished: Option<String>,
@@ -29,8 +29,8 @@ pub(super) struct FoundPart {
     pub id: String,
     /// The process to which the layers belong, which may be one of another number of processes.
     pub member: MemberId,
-    /// Whether another process keeps the layers.
-    pub is_copy: bool,
+    /// The process that has written the files: the same one, or the one that keeps second copies.
+    pub home: usize,
     /// The partitions of the build.
     pub partitions: (usize, usize),
     /// The number of layers.
@@ -46,6 +46,8 @@ pub(super) struct Decision {
     pub id: String,
     /// The partitions of the build.
     pub partitions: (usize, usize),
+    /// The number of committed layers.
+    pub committed: u32,
     pub work: EarlierWork,
 }
 
@@ -65,6 +67,8 @@ pub(super) enum EarlierWork {
 pub(super) struct Source {
     /// The process to which the layers belong.
     pub owner: usize,
+    /// The process in whose directory they are.
+    pub home: usize,
     /// The process that sends them.
     pub sender: usize,
 }
@@ -93,8 +97,8 @@ struct Layers<'a> {
     partitions: (usize, usize),
     /// The number of committed layers.
     committed: u32,
-    /// For each process, the processes that can read all of its committed layers.
-    readers: Vec<Vec<usize>>,
+    /// The parts that have all committed layers, with the processes that can read them.
+    whole: Vec<(usize, &'a FoundPart)>,
 }
 
 impl<'a> Layers<'a> {
@@ -106,74 +110,99 @@ impl<'a> Layers<'a> {
                 found.entry((&part.id, part.member.processes)).or_default().push((process, part));
             }
         }
-        found.into_iter().map(|((id, processes), parts)| Layers::of(id, processes, &parts)).collect()
+        found.into_iter().map(|((id, processes), parts)| Layers::of(id, processes, parts)).collect()
     }
 
-    fn of(id: &'a str, processes: usize, parts: &[(usize, &FoundPart)]) -> Layers<'a> {
-        // A process begins a layer when the previous one is committed.
-        let committed = parts.iter().map(|(_, part)| part.committed.max(part.layers.saturating_sub(1)));
-        let committed = committed.max().unwrap_or(0);
-        let mut readers = vec![Vec::new(); processes];
-        for (process, part) in parts {
-            if part.layers >= committed {
-                readers[part.member.process].push(*process);
-            }
-        }
-        Layers { id, processes, partitions: parts[0].1.partitions, committed, readers }
+    fn of(id: &'a str, processes: usize, mut parts: Vec<(usize, &'a FoundPart)>) -> Layers<'a> {
+        let partitions = parts[0].1.partitions;
+        let committed = parts.iter().map(|(_, part)| part.known_committed()).max().unwrap_or(0);
+        parts.retain(|(_, part)| part.layers >= committed);
+        Layers { id, processes, partitions, committed, whole: parts }
+    }
+
+    /// Returns the directory with the layers of a process: its own, or one with second copies.
+    fn home(&self, owner: usize) -> Option<usize> {
+        let homes = self.whole.iter().filter(|(_, part)| part.member.process == owner).map(|(_, part)| part.home);
+        homes.min_by_key(|&home| (home != owner, home))
     }
 
     fn lost(&self) -> impl Iterator<Item = usize> {
-        (0..self.processes).filter(|&owner| self.readers[owner].is_empty())
+        (0..self.processes).filter(|&owner| self.home(owner).is_none())
     }
 
-    /// Returns the process that sends the layers of a process. Several readers share the work.
-    fn source(&self, owner: usize) -> Source {
-        let readers = &self.readers[owner];
-        Source { owner, sender: readers[owner % readers.len()] }
+    /// Returns how the layers of a process are read. One process reads all files of a directory, which it locks: the one
+    /// that works in it, or else one of those that can read it.
+    fn source(&self, owner: usize, processes: usize) -> Source {
+        let home = self.home(owner).expect("a process can read the part");
+        let readers = self.whole.iter().filter(|(_, part)| part.home == home).map(|&(process, _)| process);
+        let readers: BTreeSet<usize> = readers.collect();
+        let works_there = self.processes == processes && readers.contains(&home);
+        let other = || *readers.iter().nth(home % readers.len()).expect("there are readers");
+        Source { owner, home, sender: if works_there { home } else { other() } }
     }
 
     /// Returns how a cluster of `processes` processes begins with these layers.
     fn work(&self, processes: usize) -> EarlierWork {
+        let source = |owner| self.source(owner, processes);
         if self.processes != processes {
-            let sources = (0..self.processes).map(|owner| self.source(owner)).collect();
+            let sources = (0..self.processes).map(source).collect();
             return EarlierWork::Moved { processes: self.processes, sources };
         }
-        let lost = (0..processes).filter(|owner| !self.readers[*owner].contains(owner));
-        EarlierWork::Same { lost: lost.map(|owner| self.source(owner)).collect() }
+        let keeps = |owner: usize| {
+            let own = |&(process, part): &(usize, &FoundPart)| {
+                (process, part.member.process, part.home) == (owner, owner, owner)
+            };
+            self.whole.iter().any(own)
+        };
+        EarlierWork::Same { lost: (0..processes).filter(|&owner| !keeps(owner)).map(source).collect() }
     }
 }
 
-/// Returns how the processes begin, which follows from what they have found. The layers of the most distances win.
+impl FoundPart {
+    /// Returns the number of layers that are committed according to this part. A process begins a layer when the previous
+    /// one is committed.
+    fn known_committed(&self) -> u32 {
+        let begun = if self.home == self.member.process { self.layers.saturating_sub(1) } else { 0 };
+        self.committed.max(begun)
+    }
+}
+
+/// Returns how the processes begin, which follows from what they have found. Of the complete sets of layers, the one with
+/// the most layers wins.
 pub(super) fn decide(beginnings: &[Beginning], me: usize) -> Result<Decision, CannotBegin> {
     let processes = beginnings.len();
     if let Some(decision) = finished(beginnings) {
         return Ok(decision);
     }
     let all = Layers::all(beginnings);
-    let order = |layers: &&Layers| (layers.committed, layers.lost().next().is_none(), layers.processes == processes);
-    match all.iter().max_by_key(order).filter(|layers| layers.committed > 0) {
+    let order = |layers: &&Layers| (layers.lost().next().is_none(), layers.committed, layers.processes == processes);
+    match all.iter().filter(|layers| layers.committed > 0).max_by_key(order) {
         None => new_build(beginnings, me),
         Some(layers) if layers.lost().next().is_some() => Err(CannotBegin::Lost(LostParts {
             processes: layers.processes,
             owners: layers.lost().collect(),
             partitions: layers.partitions,
         })),
-        Some(layers) => {
-            Ok(Decision { id: layers.id.to_owned(), partitions: layers.partitions, work: layers.work(processes) })
-        }
+        Some(layers) => Ok(Decision {
+            id: layers.id.to_owned(),
+            partitions: layers.partitions,
+            committed: layers.committed,
+            work: layers.work(processes),
+        }),
     }
 }
 
 /// Returns the decision if every process has completed its part of the same table. Their layers may be removed already.
 fn finished(beginnings: &[Beginning]) -> Option<Decision> {
-    let id = beginnings[0].finished.as_ref()?;
+    let id = beginnings[0].finished.as_ref().filter(|_| beginnings.iter().all(|beginning| !beginning.fresh))?;
     let part = |(process, beginning): (usize, &Beginning)| {
         let own = MemberId { process, processes: beginnings.len() };
         let part = beginning.parts.iter().find(|part| part.member == own && part.id == *id);
         part.filter(|_| beginning.finished.as_ref() == Some(id)).map(|part| part.partitions)
     };
     let partitions = beginnings.iter().enumerate().map(part).collect::<Option<Vec<_>>>()?;
-    Some(Decision { id: id.clone(), partitions: partitions[0], work: EarlierWork::Same { lost: Vec::new() } })
+    let work = EarlierWork::Same { lost: Vec::new() };
+    Some(Decision { id: id.clone(), partitions: partitions[0], committed: 0, work })
 }
 
 fn new_build(beginnings: &[Beginning], me: usize) -> Result<Decision, CannotBegin> {
@@ -183,15 +212,16 @@ fn new_build(beginnings: &[Beginning], me: usize) -> Result<Decision, CannotBegi
         let (what, theirs) = ("the partitions (see --memory)".to_owned(), text(other.partitions));
         return Err(CannotBegin::Differs(ClusterError::Differs { process, what, theirs, ours: text(ours) }));
     }
-    Ok(Decision { id: beginnings[0].new_id.clone(), partitions: ours, work: EarlierWork::None })
+    Ok(Decision { id: beginnings[0].new_id.clone(), partitions: ours, committed: 0, work: EarlierWork::None })
 }
 
 /// Returns the processes of other clusters whose files process `me` removes when this cluster has all layers: those of
-/// the same build, or all of them before a new build. Only one process removes each of them.
+/// the same build without further layers, or all of them before a new build. Only one process removes each of them.
 pub(super) fn obsolete(beginnings: &[Beginning], decision: &Decision, me: usize) -> Vec<MemberId> {
     let is_obsolete = |part: &&FoundPart| {
-        let is_other = part.member.processes != beginnings.len() && !part.is_copy;
-        is_other && (decision.work == EarlierWork::None || part.id == decision.id)
+        let is_other = part.member.processes != beginnings.len() && part.home == part.member.process;
+        let is_done = part.id == decision.id && part.known_committed() <= decision.committed;
+        is_other && (decision.work == EarlierWork::None || is_done)
     };
     let others: Vec<MemberId> =
         beginnings[..me].iter().flat_map(|other| &other.parts).filter(is_obsolete).map(|part| part.member).collect();
@@ -208,7 +238,7 @@ mod tests {
         let part = |&(id, process, processes, layers, committed): &(&str, usize, usize, u32, u32)| FoundPart {
             id: id.to_owned(),
             member: MemberId { process, processes },
-            is_copy: false,
+            home: process,
             partitions: (1, 64),
             layers,
             committed,
@@ -232,16 +262,22 @@ mod tests {
     }
 
     fn source(owner: usize, sender: usize) -> Source {
-        Source { owner, sender }
+        Source { owner, home: owner, sender }
+    }
+
+    /// Marks a part as the second copy that a process keeps.
+    fn copy(mut beginning: Beginning, part: usize, home: usize) -> Beginning {
+        beginning.parts[part].home = home;
+        beginning
     }
 
     #[test]
     fn builds_without_committed_layers_start_again() {
         assert_eq!(work(&[found(&[]), found(&[])]), EarlierWork::None);
         assert_eq!(work(&[found(&[("a", 0, 2, 1, 0)]), found(&[("a", 1, 2, 0, 0)])]), EarlierWork::None);
-        let fresh = |process| Beginning { fresh: true, ..found(&[("a", process, 2, 5, 4)]) };
+        let fresh =
+            |process| Beginning { fresh: true, finished: Some("a".to_owned()), ..found(&[("a", process, 2, 5, 4)]) };
         assert_eq!(work(&[fresh(0), fresh(1)]), EarlierWork::None);
-        assert_eq!(lost(&[fresh(0), found(&[("a", 1, 2, 5, 0)])]), (2, vec![0]));
         let other = Beginning { partitions: (2, 64), ..found(&[]) };
         assert!(matches!(decide(&[found(&[]), other], 0), Err(CannotBegin::Differs(_))));
     }
@@ -251,19 +287,31 @@ mod tests {
         let same = |lost: &[Source]| EarlierWork::Same { lost: lost.to_vec() };
         assert_eq!(work(&[found(&[("a", 0, 2, 5, 4)]), found(&[("a", 1, 2, 4, 0)])]), same(&[]));
         // The second copy of process 1 is at process 0. A part that is not whole counts as lost.
-        let copies = [found(&[("a", 0, 2, 5, 4), ("a", 1, 2, 4, 4)]), found(&[("a", 1, 2, 3, 0)])];
-        assert_eq!(work(&copies), same(&[source(1, 0)]));
+        let keeper = copy(found(&[("a", 0, 2, 5, 4), ("a", 1, 2, 4, 4)]), 1, 0);
+        let restored = same(&[Source { owner: 1, home: 0, sender: 0 }]);
+        assert_eq!(work(&[keeper.clone(), found(&[("a", 1, 2, 3, 0)])]), restored);
+        // In a shared work directory, process 1 sees the copy too.
+        assert_eq!(work(&[keeper.clone(), keeper]), restored);
+        // A copy of a layer that was not committed, or of an earlier build, proves nothing.
+        let newer = copy(found(&[("a", 0, 2, 4, 4), ("a", 1, 2, 9, 4)]), 1, 0);
+        assert_eq!(work(&[newer, found(&[("a", 1, 2, 4, 0)])]), same(&[]));
         assert_eq!(lost(&[found(&[("a", 0, 2, 5, 4)]), found(&[("a", 1, 2, 3, 0)])]), (2, vec![1]));
         // Process 0 has recorded which layers are committed, but process 1 had begun layer 4.
         assert_eq!(lost(&[found(&[]), found(&[("a", 1, 2, 5, 0)])]), (2, vec![0]));
         // Layers of another build with fewer distances are not used.
         let two = [found(&[("b", 0, 2, 3, 3), ("a", 0, 2, 5, 4)]), found(&[("b", 1, 2, 3, 0), ("a", 1, 2, 5, 0)])];
         assert_eq!(decide(&two, 0).unwrap().id, "a");
+        // Nor are those of a build whose parts are not complete.
+        let incomplete =
+            [found(&[("b", 0, 2, 3, 3), ("a", 0, 3, 5, 4)]), found(&[("b", 1, 2, 3, 0), ("a", 1, 3, 5, 0)])];
+        let decision = decide(&incomplete, 0).unwrap();
+        assert_eq!((&*decision.id, obsolete(&incomplete, &decision, 0)), ("b", vec![]));
     }
 
     #[test]
     fn layers_of_another_number_of_processes_are_moved() {
-        let three = [found(&[("a", 0, 3, 6, 5), ("a", 2, 3, 6, 5)]), found(&[("a", 1, 3, 5, 0), ("a", 0, 3, 5, 0)])];
+        let second = copy(found(&[("a", 1, 3, 5, 0), ("a", 0, 3, 5, 0)]), 1, 1);
+        let three = [found(&[("a", 0, 3, 6, 5), ("a", 2, 3, 6, 5)]), second];
         let sources = vec![source(0, 0), source(1, 1), source(2, 0)];
         assert_eq!(work(&three), EarlierWork::Moved { processes: 3, sources });
         let gone = [found(&[("a", 0, 3, 6, 5)]), found(&[])];
@@ -276,7 +324,7 @@ mod tests {
         let both = [0, 1].map(|process| MemberId { process, processes: 2 });
         assert_eq!([0, 1, 2].map(|me| obsolete(&shared, &decision, me)), [both.to_vec(), vec![], vec![]]);
         let mut copies = shared.clone();
-        copies[0].parts[1].is_copy = true;
+        copies[0].parts[1].home = 0;
         assert_eq!([0, 1, 2].map(|me| obsolete(&copies, &decision, me)), [vec![both[0]], vec![both[1]], vec![]]);
         // When as many layers have been moved, the old ones are no longer used.
         let moved = |process| found(&[("a", 0, 2, 6, 5), ("a", 1, 2, 6, 0), ("a", process, 3, 5, 5)]);

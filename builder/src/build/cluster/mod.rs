@@ -37,7 +37,7 @@ use sternhalma_data::board::choose;
 
 use super::memory::{MIN_SPILL, fit_with_fixed};
 use super::table_builder::TableBuilder;
-use crate::cluster::{ClusterMember, connection_memory};
+use crate::cluster::{ClusterMember, connection_memory, with_connections};
 use crate::error::{BuilderError, ClusterError, Result};
 use crate::external::{LayerFile, PartitionParams, WorkDir, count_segments};
 use crate::observer::Observer;
@@ -56,18 +56,19 @@ fn owner_memory(spec: TableSpec, params: PartitionParams) -> u64 {
 struct PartMemory {
     params: PartitionParams,
     threads: usize,
-    /// The memory limit without connections, owners and copies, in bytes.
+    /// The memory limit without connections, in bytes.
     limit: u64,
 }
 
 /// Returns the parameters of a process, and the number of threads that its memory limit allows.
 fn part_memory(spec: TableSpec, threads: usize, memory_limit: u64, processes: usize) -> Result<PartMemory> {
     let limit = memory_limit.saturating_sub(connection_memory(processes));
-    let (params, threads) = fit_with_fixed(spec, threads, limit, 1)?;
+    let (params, threads) =
+        fit_with_fixed(spec, threads, limit, 1).map_err(|error| with_connections(error, processes))?;
     let own = owner_memory(spec, params);
     let too_small = || BuilderError::MemoryLimit { least: memory_limit.saturating_add(own), limit: memory_limit };
     let spill_bytes = params.spill_bytes.checked_sub(own).filter(|&bytes| bytes >= MIN_SPILL).ok_or_else(too_small)?;
-    Ok(PartMemory { params: PartitionParams { spill_bytes, ..params }, threads, limit: limit - own })
+    Ok(PartMemory { params: PartitionParams { spill_bytes, ..params }, threads, limit })
 }
 
 impl TableBuilder {

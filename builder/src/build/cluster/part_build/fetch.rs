@@ -43,12 +43,13 @@ impl PartBuild<'_> {
         self.exchange.barrier()
     }
 
-    /// Returns the part of a process that this one has found.
-    fn found_part<'a>(&self, found: &'a [StoredPart], owner: usize, processes: usize) -> &'a StoredPart {
-        let member = MemberId { process: owner, processes };
-        let part = found.iter().filter(|part| part.member == member && part.id() == self.work.id());
-        // The part that the process has reported has all committed layers.
-        part.max_by_key(|part| part.layers()).expect("the process has found the part")
+    /// Returns the part of a source that this process has found.
+    fn found_part<'a>(&self, found: &'a [StoredPart], source: &Source, processes: usize) -> &'a StoredPart {
+        let member = MemberId { process: source.owner, processes };
+        let is_source = |part: &&StoredPart| {
+            part.member == member && part.home_process() == source.home && part.id() == self.work.id()
+        };
+        found.iter().find(is_source).expect("the process has found the part")
     }
 
     /// Returns the parts that this process sends, and their owners.
@@ -59,7 +60,7 @@ impl PartBuild<'_> {
         found: &'a [StoredPart],
     ) -> Vec<(usize, &'a StoredPart)> {
         let own = sources.iter().filter(|source| source.sender == self.me());
-        own.map(|source| (source.owner, self.found_part(found, source.owner, processes))).collect()
+        own.map(|source| (source.owner, self.found_part(found, source, processes))).collect()
     }
 
     /// Locks the directories of other processes from which this one reads.
@@ -78,7 +79,7 @@ impl PartBuild<'_> {
         // Layers arrive in directories that are cleared before.
         self.exchange.barrier()?;
         for (owner, part) in parts {
-            for distance in 0..part.layers() {
+            for distance in 0..part.layers(&*self.storage) {
                 let (path, number) = (part.layer_path(distance), distance.into());
                 send_file(&*self.storage, &path, &self.exchange, owner, ParcelKind::Restore, number)?;
             }
@@ -91,7 +92,7 @@ impl PartBuild<'_> {
     fn move_layers(&self, processes: usize, sources: &[Source], found: &[StoredPart]) -> Result<()> {
         let parts = self.sent_parts(sources, processes, found);
         let _locks = self.lock_homes(&parts)?;
-        let votes = self.inbox.voting.ask(&self.exchange, &self.moved_layers(processes, &parts, found)?)?;
+        let votes = self.inbox.voting.ask(&self.exchange, &self.moved_layers(&parts)?)?;
         let committed = votes.iter().map(|vote| &vote.committed).max_by_key(|committed| committed.len());
         let committed = committed.expect("there is a process");
         let moved: Vec<&MovedPart> = votes.iter().flat_map(|vote| &vote.parts).collect();
@@ -121,21 +122,16 @@ impl PartBuild<'_> {
     }
 
     /// Returns what this process says about the layers that it moves.
-    fn moved_layers(
-        &self,
-        processes: usize,
-        parts: &[(usize, &StoredPart)],
-        found: &[StoredPart],
-    ) -> Result<MovedLayers> {
-        let of_build = |part: &&StoredPart| part.id() == self.work.id() && part.member.processes == processes;
-        let committed = found.iter().filter(of_build).map(|part| part.committed(&*self.storage));
-        let committed = committed.collect::<Result<Vec<_>>>()?.into_iter().max_by_key(Vec::len).unwrap_or_default();
+    fn moved_layers(&self, parts: &[(usize, &StoredPart)]) -> Result<MovedLayers> {
+        // Process 0, and the one that keeps its second copies, have recorded the checksums.
+        let first = parts.iter().find(|(owner, _)| *owner == 0);
+        let committed = first.map(|(_, part)| part.committed(&*self.storage)).transpose()?.unwrap_or_default();
         let moved = |&(owner, part): &(usize, &StoredPart)| {
             let layer = |distance| {
                 let layer = self.open(owner, part, distance)?;
                 Ok((layer.summary(), layer.directory_checksum()))
             };
-            Ok(MovedPart { owner, layers: (0..part.layers()).map(layer).collect::<Result<_>>()? })
+            Ok(MovedPart { owner, layers: (0..part.layers(&*self.storage)).map(layer).collect::<Result<_>>()? })
         };
         Ok(MovedLayers { committed, parts: parts.iter().map(moved).collect::<Result<_>>()? })
     }

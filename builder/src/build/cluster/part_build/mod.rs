@@ -6,7 +6,6 @@ mod search;
 mod table;
 
 use std::collections::BTreeMap;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,6 +18,7 @@ use crate::build::cluster::beginning::{
     Beginning, CannotBegin, Decision, EarlierWork, FoundPart, LostParts, decide, obsolete,
 };
 use crate::build::cluster::copies::FileReceiver;
+use crate::build::cluster::owner_memory;
 use crate::build::cluster::ownership::Ownership;
 use crate::build::cluster::part::PartFile;
 use crate::build::memory::resume_params;
@@ -37,7 +37,7 @@ pub(super) struct ClusterProcess<'a> {
     pub member: &'a ClusterMember,
     /// The parameters of a new build. An unfinished build keeps its partitions.
     pub params: PartitionParams,
-    /// The memory limit without the memory of connections, in bytes.
+    /// The memory limit without the memory of connections, in bytes. The owners and copies need a part of it.
     pub memory_limit: u64,
     pub pool: &'a ThreadPool,
     pub observer: &'a dyn Observer,
@@ -177,8 +177,7 @@ impl ClusterProcess<'_> {
         let obsolete = obsolete(&beginnings, &decision, self.member.process());
         self.pool.install(|| {
             build.fetch_layers(&decision.work, &found)?;
-            remove_parts(&build.storage, &work_dir, &obsolete)?;
-            build.run(path)
+            build.run(path, || remove_parts(&OsFileSystem::shared(), &work_dir, &obsolete))
         })?;
         build.exchange.finish();
         let (sent, received) = link.traffic();
@@ -189,19 +188,21 @@ impl ClusterProcess<'_> {
     fn common(&self) -> Common {
         let spec = self.options.spec;
         let table = ("the table", format!("{spec}, {:?}", spec.encoding));
-        Common::new("build", self.member, &[table, ("the number of copies", self.member.copies.to_string())])
+        let copies = ("the number of copies", self.member.copies.to_string());
+        Common::new("build", self.member, &[table, copies, ("--fresh", self.options.restart.to_string())])
     }
 
     /// Returns what this process has found: the parts of layers in its work directory, and its part of the table.
     fn beginning(&self, path: &Path, locked: &LockedDir, found: &[StoredPart]) -> Result<Beginning> {
+        let storage = OsFileSystem::shared();
         let part = |part: &StoredPart| {
             Ok(FoundPart {
                 id: part.id().to_owned(),
                 member: part.member,
-                is_copy: part.is_copy(),
+                home: part.home_process(),
                 partitions: part.partitioning(),
-                layers: part.layers(),
-                committed: part.committed(&*OsFileSystem::shared())?.len() as u32,
+                layers: part.layers(&*storage),
+                committed: part.committed(&*storage)?.len() as u32,
             })
         };
         let finished = PartFile::open(&ClusterMember::part_path(path, self.id().process, self.id().processes)).ok();
@@ -227,8 +228,14 @@ impl ClusterProcess<'_> {
 
     /// Returns the parameters with the partitions of the build.
     fn params_of(&self, partitions: (usize, usize), work_dir: &Path) -> Result<PartitionParams> {
-        let threads = self.pool.current_num_threads();
-        resume_params(self.options.spec, threads, partitions, self.params, self.memory_limit)
+        let (fixed_pieces, segment_words) = partitions;
+        if partitions == (self.params.fixed_pieces, self.params.segment_words) {
+            return Ok(self.params);
+        }
+        let (spec, threads) = (self.options.spec, self.pool.current_num_threads());
+        let own = owner_memory(spec, PartitionParams { fixed_pieces, segment_words, ..self.params });
+        let limit = self.memory_limit.saturating_sub(own);
+        resume_params(spec, threads, partitions, self.params, limit)
             .ok_or_else(|| BuilderError::WorkDirMemory { path: work_dir.to_owned() })
     }
 
@@ -248,7 +255,8 @@ fn remove_parts(storage: &Arc<dyn FileSystem>, work_dir: &Path, members: &[Membe
         match LockedDir::open(storage, &dir) {
             Err(BuilderError::WorkDirInUse { .. }) => {}
             locked => {
-                let _lock = locked?;
+                // The manifest is removed last, so that an interrupted removal is repeated.
+                locked?.clear()?;
                 std::fs::remove_dir_all(&dir).map_err(BuilderError::file(&dir, "remove"))?;
             }
         }
@@ -275,11 +283,14 @@ impl PartBuild<'_> {
         self.exchange.process()
     }
 
-    fn run(&mut self, path: &Path) -> Result<()> {
+    /// Builds the part. Calls `begun` when this cluster has all earlier layers, with their second copies.
+    fn run(&mut self, path: &Path, begun: impl FnOnce() -> Result<()>) -> Result<()> {
         let part_path = ClusterMember::part_path(path, self.me(), self.exchange.processes());
         let finished = PartFile::open(&part_path)
             .is_ok_and(|part| part.build_id() == self.work.id() && part.member() == self.process.id());
         let (mut layers, mut whole, all_finished) = self.resume(finished)?;
+        self.exchange.barrier()?;
+        begun()?;
         if !all_finished {
             self.search(&mut layers, &mut whole)?;
             self.write_part(&part_path, &layers, &whole, finished)?;
@@ -287,15 +298,6 @@ impl PartBuild<'_> {
         // Layers are removed when all parts of the table are durable.
         self.inbox.voting.ask(&self.exchange, &())?;
         drop(layers);
-        if self.has_copies() {
-            let copies = self.work.dir.copies_path(self.ward());
-            match std::fs::remove_dir_all(&copies) {
-                Err(error) if error.kind() != ErrorKind::NotFound => {
-                    return Err(BuilderError::file(&copies, "remove")(error));
-                }
-                _ => {}
-            }
-        }
         self.work.dir.clear()
     }
 
