@@ -31,26 +31,17 @@ pub use part_build::PartReport;
 
 use std::path::Path;
 
-use ownership::Ownership;
+use ownership::owner_memory;
 use part_build::ClusterProcess;
-use sternhalma_data::board::choose;
 
 use super::memory::{MIN_SPILL, fit_with_fixed};
 use super::table_builder::TableBuilder;
 use crate::cluster::{ClusterMember, connection_memory, with_connections};
 use crate::error::{BuilderError, ClusterError, Result};
-use crate::external::{LayerFile, PartitionParams, WorkDir, count_segments};
+use crate::external::{PartitionParams, WorkDir};
 use crate::observer::Observer;
 use crate::options::TableSpec;
 use crate::process::{thread_count, thread_pool};
-
-/// Returns the memory that a process needs besides that of a build by one process, in bytes: the owners, and the
-/// copies of segments of other processes.
-fn owner_memory(spec: TableSpec, params: PartitionParams) -> u64 {
-    let partitions = choose(spec.prefix.within(), params.fixed_pieces);
-    let segments = count_segments(spec.prefix, params.fixed_pieces, params.segment_words);
-    Ownership::memory(partitions, segments).saturating_add(LayerFile::memory(segments).saturating_mul(3))
-}
 
 /// How a process of a cluster uses its memory.
 struct PartMemory {

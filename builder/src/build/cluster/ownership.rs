@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
+use sternhalma_data::board::choose;
 use sternhalma_data::{Cell, CellSet};
 
-use crate::external::Partitioning;
+use crate::external::{LayerFile, PartitionParams, Partitioning, count_segments};
+use crate::options::TableSpec;
 
 /// The owner of each partition, and the processes that read each segment.
 ///
@@ -116,6 +118,14 @@ impl Ownership {
         let parts = runs.take_while(move |((start, _), _)| *start < end);
         parts.map(move |(&(start, owner), next)| (owner.into(), start.max(indices.start)..next.min(indices.end)))
     }
+}
+
+/// Returns the memory that a process needs besides that of a build by one process, in bytes: the owners, and the
+/// copies of segments of other processes.
+pub(super) fn owner_memory(spec: TableSpec, params: PartitionParams) -> u64 {
+    let partitions = choose(spec.prefix.within(), params.fixed_pieces);
+    let segments = count_segments(spec.prefix, params.fixed_pieces, params.segment_words);
+    Ownership::memory(partitions, segments).saturating_add(LayerFile::memory(segments).saturating_mul(3))
 }
 
 /// The states in the segments that a process sends to visitors and receives as a visitor.

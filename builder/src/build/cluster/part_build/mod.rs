@@ -18,8 +18,7 @@ use crate::build::cluster::beginning::{
     Beginning, CannotBegin, Decision, EarlierWork, FoundPart, LostParts, decide, obsolete,
 };
 use crate::build::cluster::copies::FileReceiver;
-use crate::build::cluster::owner_memory;
-use crate::build::cluster::ownership::Ownership;
+use crate::build::cluster::ownership::{Ownership, owner_memory};
 use crate::build::cluster::part::PartFile;
 use crate::build::memory::resume_params;
 use crate::build::table_builder::TableBuilder;
