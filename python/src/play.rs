@@ -11,8 +11,8 @@ use pyo3::types::PyString;
 use sternhalma_data::Side;
 use sternhalma_engine::ugi::{action_text, legal_action};
 use sternhalma_engine::{
-    Action, ChineseCheckers, Config, Distances, EnginePlayer, Filter, GameSetup, GameState, Outcome, Roster, SearchValue,
-    analyse, player_within,
+    Action, ChineseCheckers, Config, Distances, EnginePlayer, Filter, GameSetup, GameState, Outcome, Roster,
+    SearchValue, analyse, player_within,
 };
 use sternhalma_ggp::{Game, Limits, MemoryBudget};
 

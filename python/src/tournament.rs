@@ -8,8 +8,7 @@ use std::thread::available_parallelism;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sternhalma_engine::{
-    BoardBackend, BoardPlayer, Distances, ExternalCommand, GameSetup, Roster, introduce, machine_rate,
-    player,
+    BoardBackend, BoardPlayer, Distances, ExternalCommand, GameSetup, Roster, introduce, machine_rate, player,
 };
 use sternhalma_ggp::arena::{
     ArenaError, Backend, Budget, Entrant, GameLog, GameRecord, MOVE_NODES, Origin, PAIRING_GAMES, RoundSpec,
