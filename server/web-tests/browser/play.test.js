@@ -72,6 +72,32 @@ test("a new game can be taken back", async () => {
   await page.context().close();
 });
 
+test("moves that would block a goal are named and not offered", async () => {
+  const page = await here.open();
+  await page.locator('[data-name="rules"]').selectOption("blocked-goal");
+  await newGame(page, { size: "7", pieces: "6" });
+  for (const at of ["a3", "a4"]) await press(page, at);
+  await until(async () => (await moves(page)).length === 1, "the first move");
+  for (const at of ["g5", "g4"]) await press(page, at);
+  await until(async () => (await moves(page)).length === 2, "the second move");
+  const note = page.locator("p.note:visible").filter({ hasText: "Forbidden" });
+  await note.waitFor();
+  assert.match(await note.innerText(), /a1–a3 \(a1\)/);
+  await press(page, "a1");
+  assert.deepEqual((await cells(page, ".destination")).includes("a3"), false);
+  // The same move is legal if goals may be blocked.
+  await page.locator('[data-name="rules"]').selectOption("paper");
+  await newGame(page, { size: "7", pieces: "6" });
+  for (const at of ["a3", "a4"]) await press(page, at);
+  await until(async () => (await moves(page)).length === 1, "the first move");
+  for (const at of ["g5", "g4"]) await press(page, at);
+  await until(async () => (await moves(page)).length === 2, "the second move");
+  await press(page, "a1");
+  assert.ok((await cells(page, ".destination")).includes("a3"));
+  assert.equal(await note.count(), 0);
+  await page.context().close();
+});
+
 test("two players have strengths of their own", async () => {
   const page = await here.open();
   /** The searches, as the side to move and the limit. @type {string[]} */

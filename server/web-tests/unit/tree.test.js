@@ -44,6 +44,17 @@ const RECORD = {
 
 test("a record is the same after it was a tree", () => {
   assert.deepEqual(Tree.fromRecord(RECORD).toRecord(), RECORD);
+  const blocked = { ...RECORD, rules: /** @type {const} */ ("blocked-goal") };
+  assert.deepEqual(Tree.fromRecord(blocked).toRecord(), blocked);
+});
+
+test("occurrences of a position are counted on the line to it", () => {
+  const tree = new Tree(START);
+  const counts = [];
+  for (const move of ["a2-a3", "e4-e3", "a3-a2", "e3-e4", "a2-a3", "e4-e3", "a3-a2", "e3-e4"]) {
+    counts.push(tree.play(move).occurrences());
+  }
+  assert.deepEqual(counts, [1, 1, 1, 2, 2, 2, 2, 3]);
 });
 
 test("positions follow from the moves", () => {

@@ -10,6 +10,7 @@
  * @typedef {import("./types.js").Info} Info
  * @typedef {import("./types.js").Player} Player
  * @typedef {import("./types.js").Limits} Limits
+ * @typedef {import("./types.js").Rules} Rules
  * @typedef {import("./types.js").GameRecord} GameRecord
  * @typedef {import("./types.js").Side} Side
  * @typedef {import("./types.js").Rulesheet} Rulesheet
@@ -135,11 +136,8 @@ export const api = {
   /** @type {(name: string, distance: number, player: Side, seed?: number) => Promise<{state: string, player: Side, rank: number, distance: number}>} */
   random: (name, distance, player, seed) => get(url(table(name, "/random"), { distance, player, seed })),
 
-  /** @type {(position: string, signal?: AbortSignal) => Promise<Position>} */
-  position: (position, signal) => get(url("/api/position", { position }), signal),
-
-  /** @type {(position: string, move: string) => Promise<Position>} */
-  play: (position, move) => post("/api/position/play", { position, move }),
+  /** @type {(position: string, rules?: Rules, signal?: AbortSignal) => Promise<Position>} */
+  position: (position, rules, signal) => get(url("/api/position", { position, rules }), signal),
 
   /** @returns {Promise<Build[]>} */
   builds: async () => (await get("/api/builds")).builds,
@@ -192,7 +190,7 @@ export const api = {
    * Searches a position. Every report of the search goes to `report`; the last one is returned. The search stops when
    * `signal` is aborted.
    * @param {string} position
-   * @param {{player?: string, lines?: number, moves?: string} & Limits} options
+   * @param {{player?: string, rules?: Rules, lines?: number, moves?: string} & Limits} options
    * @param {(info: Info) => void} report
    * @param {AbortSignal} signal
    * @returns {Promise<Info>}

@@ -10,6 +10,7 @@ import { valueHeight } from "./text.js";
  * @property {string} player
  * @property {number} lines
  * @property {number} nodes the limit of the last round
+ * @property {import("./types.js").Rules} [rules]
  */
 
 /** The node expansions of the first round, and the factor between rounds. */
@@ -69,11 +70,11 @@ export class LiveSearch {
    * @param {LiveOptions} options
    * @param {AbortSignal} signal
    */
-  async rounds(position, { player, lines, nodes }, signal) {
+  async rounds(position, { nodes, ...options }, signal) {
     // Fast steps through a game start no searches.
     await delay(120, signal);
     for (let limit = Math.min(FIRST, nodes); ; limit = Math.min(limit * GROWTH, nodes)) {
-      await this.round(position, { player, lines, nodes: limit }, signal);
+      await this.round(position, { ...options, nodes: limit }, signal);
       if (limit >= nodes) return;
     }
   }

@@ -40,6 +40,8 @@ export function positionOf(position, short, table) {
       .split(" ")
       .filter(Boolean)
       .map((text) => moveOf(text, distances[player])),
+    rules: "paper",
+    forbidden: [],
   };
 }
 

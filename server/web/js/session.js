@@ -17,6 +17,9 @@ const KEPT = 4000;
 /** The time until a position is asked for again after a failure of the server, in milliseconds. */
 const RETRY = 3000;
 
+/** The occurrence of a position that is a draw if no goal may be blocked. */
+const REPETITIONS = 3;
+
 export class Session {
   /** @param {{kept?: boolean}} [options] whether the browser keeps the game */
   constructor({ kept = true } = {}) {
@@ -35,6 +38,11 @@ export class Session {
 
   get node() {
     return this.tree.current;
+  }
+
+  /** The rule set of the game, or undefined for the default. */
+  get rules() {
+    return this.tree.rules;
   }
 
   /** What the server says about the shown position, or undefined while it is asked. */
@@ -93,9 +101,11 @@ export class Session {
     if (known) return Promise.resolve(known);
     const asked = this.asked.get(position);
     if (asked) return asked;
-    const answer = api.position(position).then((facts) => {
+    const { rules } = this;
+    const answer = api.position(position, rules).then((facts) => {
       if (this.known.size >= KEPT) this.known.clear();
-      this.known.set(position, facts);
+      // A game with other rules may be shown by now.
+      if (rules === this.rules) this.known.set(position, facts);
       return facts;
     });
     this.asked.set(position, answer);
@@ -167,6 +177,11 @@ export class Session {
    * @param {Tree} tree
    */
   show(tree) {
+    if (tree.rules !== this.rules) {
+      this.known.clear();
+      this.asked.clear();
+      this.faults.clear();
+    }
     this.tree = tree;
     this.changed();
   }
@@ -183,11 +198,12 @@ export class Session {
   }
 
   /**
-   * Returns the result at a node, by the facts and by the passes before it.
+   * Returns the result at a node, by the facts, and by the passes and repetitions before it.
    * @param {Node} node
    */
   result(node) {
     if (node.move === "pass" && node.parent?.move === "pass") return "draw";
+    if (this.rules === "blocked-goal" && node.occurrences() >= REPETITIONS) return "draw";
     return this.known.get(node.position)?.result ?? null;
   }
 

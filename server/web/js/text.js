@@ -143,3 +143,18 @@ export function duration(seconds) {
     ? `${minutes} min ${Math.round(seconds % 60)} s`
     : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
+
+/**
+ * Returns the moves that would seal cells of a goal as a sentence, or an empty text.
+ * @param {{move: string, sealed: string[]}[]} forbidden
+ */
+export function forbiddenText(forbidden) {
+  /** @type {Map<string, string[]>} */
+  const moves = new Map();
+  for (const { move, sealed } of forbidden) {
+    const cells = sealed.join(", ");
+    moves.set(cells, [...(moves.get(cells) ?? []), move.replace("-", "–")]);
+  }
+  const parts = [...moves].map(([cells, found]) => `${found.join(", ")} (${cells})`);
+  return parts.length ? `Forbidden, because no piece could enter these cells any more: ${parts.join("; ")}.` : "";
+}

@@ -54,6 +54,13 @@ export class Node {
     while (node.parent && node.parent.children[0] === node) node = node.parent;
     return node.parent === null;
   }
+
+  /** Returns how often the armies and the side to move have occurred on the line to this node. */
+  occurrences() {
+    // The last field is the number of moves.
+    const placement = (/** @type {Node} */ { position }) => position.slice(0, position.lastIndexOf(" "));
+    return this.line().filter((before) => placement(before) === placement(this)).length;
+  }
 }
 
 /** A game with its variations and the place that is shown. */
@@ -68,6 +75,8 @@ export class Tree {
     this.result = "*";
     /** @type {number | undefined} */
     this.plyLimit = undefined;
+    /** The rule set, or undefined for the default. @type {import("./types.js").Rules | undefined} */
+    this.rules = undefined;
   }
 
   /**
@@ -156,6 +165,7 @@ export class Tree {
       tags: this.tags,
       position: this.root.position,
       ...(this.plyLimit === undefined ? {} : { ply_limit: this.plyLimit }),
+      ...(this.rules === undefined ? {} : { rules: this.rules }),
       comments: this.root.comments,
       game: lineAfter(this.root),
       result: this.result,
@@ -170,6 +180,7 @@ export class Tree {
     const tree = new Tree(record.position);
     tree.tags = record.tags.map(([name, value]) => [name, value]);
     tree.plyLimit = record.ply_limit;
+    tree.rules = record.rules;
     tree.root.comments = [...(record.comments ?? [])];
     addLine(tree, tree.root, record.game);
     tree.result = record.result;

@@ -8,6 +8,8 @@
  * @property {number | null} distance
  * @property {boolean | null} exact false for an upper bound
  *
+ * @typedef {"paper" | "blocked-goal"} Rules the rule set of a game
+ *
  * @typedef {object} MoveRow a legal move
  * @property {string} move
  * @property {string[]} path the cells of the hops; the first is the source
@@ -27,6 +29,8 @@
  * @property {number | null} lead
  * @property {boolean} separated
  * @property {MoveRow[]} moves
+ * @property {Rules} rules
+ * @property {{move: string, sealed: string[]}[]} forbidden the moves that would seal cells of a goal
  *
  * @typedef {object} State one army alone on the board
  * @property {string} state
@@ -112,6 +116,7 @@
  * @property {[string, string][]} tags
  * @property {string} position
  * @property {number} [ply_limit]
+ * @property {Rules} [rules] `paper` by default
  * @property {string[]} [comments]
  * @property {RecordNode[]} game
  * @property {string} result

@@ -300,6 +300,7 @@ export class AnalyseView {
       player: this.settings.player,
       lines: this.settings.lines,
       nodes: this.settings.nodes,
+      rules: session.rules,
     });
   }
 
@@ -365,7 +366,7 @@ export class AnalyseView {
         if (facts.result) continue;
         const info = await api.analyse(
           node.position,
-          { player: this.settings.player, nodes: GAME_NODES },
+          { player: this.settings.player, rules: session.rules, nodes: GAME_NODES },
           () => {},
           this.whole.signal,
         );

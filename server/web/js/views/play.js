@@ -9,7 +9,7 @@ import { showMoves } from "../moves-panel.js";
 import { initial, printPosition } from "../notation.js";
 import { replaceGame, saveButton } from "../records.js";
 import { save, settings } from "../storage.js";
-import { resultText, roundedValue, valueText } from "../text.js";
+import { forbiddenText, resultText, roundedValue, valueText } from "../text.js";
 import { Tree } from "../tree.js";
 import { showOffer } from "../build-card.js";
 
@@ -36,6 +36,12 @@ const SEATS = [
   ["none", "Engines"],
 ];
 
+/** @type {[string, string][]} */
+const RULES = [
+  ["paper", "Goals may be blocked"],
+  ["blocked-goal", "No blocked goals"],
+];
+
 export class PlayView {
   /** @param {App} app */
   constructor(app) {
@@ -50,6 +56,7 @@ export class PlayView {
       strengthO: "level-3",
       size: 9,
       pieces: 6,
+      rules: "paper",
       distances: false,
     });
     this.running = true;
@@ -66,7 +73,8 @@ export class PlayView {
     this.legal = h("div.move-groups");
     this.allMoves = h("details.more", { toggle: () => app.update() }, h("summary", {}, "All legal moves"), this.legal);
     this.left = h("div", {}, panel("Game", this.setup), this.offer);
-    this.right = h("div", {}, panel("Moves", this.moves, this.allMoves, this.actions));
+    this.forbidden = h("p.note", { hidden: true });
+    this.right = h("div", {}, panel("Moves", this.moves, this.forbidden, this.allMoves, this.actions));
     this.drawSetup();
   }
 
@@ -121,6 +129,7 @@ export class PlayView {
   newGame() {
     const { size, pieces, who } = this.settings;
     const tree = new Tree(printPosition(initial(size, pieces)));
+    tree.rules = this.settings.rules === "blocked-goal" ? "blocked-goal" : undefined;
     tree.setTag("Event", "a game in the browser");
     tree.setTag("PlayerX", this.nameOf("x"));
     tree.setTag("PlayerO", this.nameOf("o"));
@@ -184,6 +193,7 @@ export class PlayView {
           "data-name": "pieces",
         }),
       ),
+      choice("Rules", RULES, now.rules, (value) => this.change({ rules: value }), { "data-name": "rules" }),
       button("New game", () => this.newGame(), {
         primary: true,
         icon: "plus",
@@ -217,6 +227,9 @@ export class PlayView {
     this.drawReport(over);
     const moves = human && !over && this.allMoves.open ? (session.facts?.moves ?? []) : [];
     showMoves(this.legal, moves, (row) => this.play(row.move));
+    const forbidden = human && !over ? forbiddenText(session.facts?.forbidden ?? []) : "";
+    this.forbidden.textContent = forbidden;
+    this.forbidden.hidden = !forbidden;
     refill(this.actions, "", () => [
       saveButton(app),
       button("Analyse", () => app.visit({ view: "analyse" }), { icon: "chart", "data-action": "analyse" }),
@@ -359,7 +372,12 @@ export class PlayView {
     this.search = search;
     try {
       const [best] = await Promise.all([
-        api.analyse(node.position, { player: this.settings[player], ...this.limits(player) }, () => {}, search.signal),
+        api.analyse(
+          node.position,
+          { player: this.settings[player], rules: session.rules, ...this.limits(player) },
+          () => {},
+          search.signal,
+        ),
         delay(PAUSE, search.signal),
       ]);
       if (search.signal.aborted) return;
@@ -389,7 +407,8 @@ export class PlayView {
     const search = new AbortController();
     this.search = search;
     try {
-      const best = await api.analyse(position, { player: "sternhalma", nodes: HINT }, () => {}, search.signal);
+      const options = { player: "sternhalma", rules: session.rules, nodes: HINT };
+      const best = await api.analyse(position, options, () => {}, search.signal);
       if (session.node.position !== position) return;
       const move = best.move ?? best.pv[0];
       const path = session.facts?.moves.find((row) => row.move === move)?.path;
