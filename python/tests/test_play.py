@@ -107,7 +107,7 @@ def test_players_use_a_table_of_their_board(tables: dict[str, sh.Table], sternha
     options = ["--side", "5", "--pieces", "6", "--nodes", "500", "--seed", "0", "--table", tables["byte"].path]
     row = json.loads(sternhalma("analyse", *options, "--json"))["lines"][0]
     assert (row["move"], row["depth"], row["line"]) == (search.move, search.depth, search.line)
-    assert sh.Player("sternhalma", board=BOARD).think(position, nodes=500).value != search.value
+    assert sh.Player("sternhalma", board=BOARD).think(position, nodes=500).line != search.line
     with pytest.raises(ValueError, match="its table is of"):
         sh.Player(board=sh.Board(6, 6), table=tables["byte"])
 
