@@ -98,7 +98,7 @@ test("a running tournament is followed", async () => {
   const page = await here.open("#view=tournaments&log=running.ndjson");
   const played = page.locator('[data-name="played"]');
   await until(async () => (await played.innerText()) === "5 of 60 games", "five games");
-  assert.equal(await rows(page), 5);
+  await until(async () => (await rows(page)) === 5, "the games");
   write(30);
   await until(async () => (await played.innerText()) === "30 of 60 games", "thirty games");
   await until(async () => (await rows(page)) === 20, "the last games");
