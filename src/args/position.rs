@@ -30,7 +30,7 @@ impl PositionArgs {
     /// Returns the position. A position string contains the size of its board.
     ///
     /// # Errors
-    /// If the text is no position, or a move is not legal by the rules.
+    /// If the text is not a position, or a move is illegal.
     pub fn position(&self, rules: RuleSet) -> Result<Position> {
         parse_position(&self.position.join(" "), self.board, rules)
     }

@@ -121,7 +121,7 @@ pub enum ClusterError {
         /// The processes whose layers are missing.
         parts: Vec<MissingPart>,
     },
-    /// A part of a layer is not the committed one.
+    /// A part differs from the committed one.
     #[error(
         "process {process} has another part of layer {distance} than the one that was committed; restore its work \
          directory, or start again with --fresh on all processes"

@@ -84,9 +84,7 @@ impl Verifier<'_> {
         }
         result
     }
-}
 
-impl Verifier<'_> {
     fn part_files(&self, process: usize, processes: usize) -> ProofFiles {
         self.files(&format!("proof-{process}-of-{processes}"), "")
     }

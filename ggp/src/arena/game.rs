@@ -17,8 +17,8 @@ pub trait ArenaGame: Game {
     /// Returns an opening of random legal moves, or `None` if they end the game.
     fn random_opening(&self, plies: u32, rng: &mut Rng) -> Option<Opening<Self::State>>;
 
-    /// Returns a key of a state if its third occurrence in a game is a draw. States with equal keys
-    /// are the same for this rule.
+    /// Returns the key by which repetitions of a state are counted, or `None` if repetitions do not
+    /// matter. The third occurrence of a key is a draw.
     fn repetition_key(&self, _state: &Self::State) -> Option<[u128; 2]> {
         None
     }

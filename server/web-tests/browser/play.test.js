@@ -74,24 +74,23 @@ test("a new game can be taken back", async () => {
 
 test("moves that would block a goal are named and not offered", async () => {
   const page = await here.open();
-  await page.locator('[data-name="rules"]').selectOption("blocked-goal");
-  await newGame(page, { size: "7", pieces: "6" });
-  for (const at of ["a3", "a4"]) await press(page, at);
-  await until(async () => (await moves(page)).length === 1, "the first move");
-  for (const at of ["g5", "g4"]) await press(page, at);
-  await until(async () => (await moves(page)).length === 2, "the second move");
+  /** Begins a game in which `a1-a3` would seal the corner. @param {string} rules */
+  const begin = async (rules) => {
+    await page.locator('[data-name="rules"]').selectOption(rules);
+    await newGame(page, { size: "7", pieces: "6" });
+    for (const [at, move] of ["a3-a4", "g5-g4"].entries()) {
+      for (const name of move.split("-")) await press(page, name);
+      await until(async () => (await moves(page)).length === at + 1, "the move");
+    }
+  };
+  await begin("blocked-goal");
   const note = page.locator("p.note:visible").filter({ hasText: "Forbidden" });
   await note.waitFor();
   assert.match(await note.innerText(), /a1–a3 \(a1\)/);
   await press(page, "a1");
-  assert.deepEqual((await cells(page, ".destination")).includes("a3"), false);
+  assert.ok(!(await cells(page, ".destination")).includes("a3"));
   // The same move is legal if goals may be blocked.
-  await page.locator('[data-name="rules"]').selectOption("paper");
-  await newGame(page, { size: "7", pieces: "6" });
-  for (const at of ["a3", "a4"]) await press(page, at);
-  await until(async () => (await moves(page)).length === 1, "the first move");
-  for (const at of ["g5", "g4"]) await press(page, at);
-  await until(async () => (await moves(page)).length === 2, "the second move");
+  await begin("paper");
   await press(page, "a1");
   assert.ok((await cells(page, ".destination")).includes("a3"));
   assert.equal(await note.count(), 0);

@@ -50,7 +50,7 @@ pub struct ClusterEstimate {
     pub layers: usize,
     /// The size of all layers of all processes, in bytes.
     pub layer_bytes: u64,
-    /// The mean number of processes to which a segment of a layer is sent.
+    /// The mean number of processes that receive each segment.
     pub visitors: f64,
     /// The bytes that all processes send.
     pub sent_bytes: u64,
