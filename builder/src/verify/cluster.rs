@@ -310,15 +310,11 @@ mod tests {
             encoding in prop_oneof![Just(Encoding::Byte), Just(Encoding::Mod3)],
         ) {
             let dir = tempfile::tempdir().unwrap();
-            let Reference { prefix, mut distances, boundary_layer } = Reference::search(prefix(4, 4, within));
-            let at = at % distances.len();
-            distances[at] = distances[at].wrapping_add(change) % 30;
-            let layers = count_layers(&distances);
-            prop_assume!(boundary_layer.is_none_or(|layer| (layer as usize) < layers.len()));
             // The same distances modulo 3 are those of the right table.
             prop_assume!(encoding == Encoding::Byte || change % 3 != 0);
-            let info = TableInfo { prefix, encoding, mirrored: false, layers, boundary_layer };
-            let forged = write_forged_table(&dir.path().join("forged.sht"), info, &distances);
+            let wrong = Reference::search(prefix(4, 4, within)).with_wrong_distance(at, change);
+            prop_assume!(wrong.is_some());
+            let forged = wrong.unwrap().write(&dir.path().join("forged.sht"), encoding);
             let results = prove(&forged, 2, &[]);
             prop_assert!(results.iter().all(|result| result.is_err()));
             prop_assert!(results.iter().any(|result| !matches!(result, Err(BuilderError::Cluster(_)))));

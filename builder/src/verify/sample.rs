@@ -191,14 +191,13 @@ fn prove_classes(table: &Table, sample: &Sample, work: &mut OpenProof, observer:
 #[cfg(test)]
 mod tests {
     use super::super::checkpoint::{Checkpoint, ProofFiles};
-    use super::super::proof::count_layers;
     use super::*;
     use crate::Verifier;
     use crate::process::thread_pool;
     use proptest::prelude::*;
     use sternhalma_data::table::fs::OsFileSystem;
     use sternhalma_data::{Board, CellSet, Encoding, State, States};
-    use sternhalma_testutil::{Reference, encodings, write_forged_table};
+    use sternhalma_testutil::{Reference, encodings};
 
     fn prefix(side: u64, pieces: u64, within: u64) -> Prefix {
         Prefix::new(Board::new(side, pieces).unwrap(), within).unwrap()
@@ -331,13 +330,11 @@ mod tests {
             within in prop_oneof![Just(16u64), Just(11)],
         ) {
             let dir = tempfile::tempdir().unwrap();
-            let Reference { prefix, mut distances, boundary_layer } = Reference::search(prefix(4, 4, within));
-            let at = at % distances.len();
-            distances[at] = distances[at].wrapping_add(change) % 30;
-            let layers = count_layers(&distances);
-            prop_assume!(boundary_layer.is_none_or(|layer| (layer as usize) < layers.len()));
-            let info = TableInfo { prefix, encoding: Encoding::Byte, mirrored: false, layers, boundary_layer };
-            let forged = write_forged_table(&dir.path().join("forged.sht"), info, &distances);
+            let wrong = Reference::search(prefix(4, 4, within)).with_wrong_distance(at, change);
+            prop_assume!(wrong.is_some());
+            let wrong = wrong.unwrap();
+            let forged = wrong.write(&dir.path().join("forged.sht"), Encoding::Byte);
+            let Reference { prefix, distances, .. } = wrong;
             let all = Sample::draw_classes(prefix, SampleSpec { states: u64::MAX, seed }, fixed_pieces);
             prop_assert!(prove(&forged, &all).is_err());
             let spec = SampleSpec { states: prefix.states() * share / 8, seed };

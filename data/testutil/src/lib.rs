@@ -64,6 +64,14 @@ impl Reference {
         TableInfo { prefix, encoding, mirrored: false, layers: layers_of(&self.distances), boundary_layer }
     }
 
+    /// Changes one distance. Returns `None` if no header has the resulting layers.
+    pub fn with_wrong_distance(mut self, at: usize, change: u8) -> Option<Reference> {
+        let at = at % self.distances.len();
+        self.distances[at] = self.distances[at].wrapping_add(change) % 30;
+        let layers = layers_of(&self.distances).len();
+        self.boundary_layer.is_none_or(|layer| (layer as usize) < layers).then_some(self)
+    }
+
     /// Writes a table of these distances and opens it. Blocks are verified.
     pub fn write(&self, path: &Path, encoding: Encoding) -> Table {
         write_forged_table(path, self.info(encoding), &stored(encoding, self.distances.iter().copied()))
