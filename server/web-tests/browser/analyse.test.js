@@ -9,6 +9,8 @@ const here = world();
 before(() => here.build(5, 3));
 
 const POSITION = "5/3x1/3ox/o1x1o/5 x 14";
+/** The start of a game with six pieces. */
+const SEALABLE = "4ooo/5oo/6o/7/x6/xx5/xxx4 x 0";
 const LINK = `#position=${POSITION.replaceAll(" ", "_")}`;
 
 /**
@@ -103,6 +105,30 @@ test("a chain of jumps moves hop by hop, unless motion is reduced", async () => 
     assert.equal((await pieces(page)).f2, "x");
     await page.context().close();
   }
+});
+
+test("a link has the rules of the game", async () => {
+  const start = `${SEALABLE.replaceAll(" ", "_")}&moves=a3-a4,g5-g4`;
+  /** Returns whether `a1-a3`, which would seal the corner, is legal. @param {import("./harness.js").Page} page */
+  const isLegal = async (page) => {
+    await page.locator(".moves [data-move='g5-g4'][aria-current]").waitFor();
+    await page.locator('.chip[data-move="a2-a3"]').waitFor();
+    return (await page.locator('.chip[data-move="a1-a3"]').count()) === 1;
+  };
+  const page = await here.open(`#position=${start}`);
+  assert.equal(await isLegal(page), true, "a link without rules has those of the paper");
+  await page.locator('[data-action="share"]').click();
+  assert.equal(new URL(page.url()).hash, `#position=${start}`);
+  // The page shows the same moves under the other rules.
+  await page.evaluate((hash) => (location.hash = hash), `#position=${start}&rules=blocked-goal`);
+  await until(async () => !(await isLegal(page)), "the rules of the link");
+  await page.locator('[data-action="share"]').click();
+  const { hash } = new URL(page.url());
+  assert.equal(hash, `#position=${start}&rules=blocked-goal`);
+  const other = await here.open(hash);
+  assert.equal(await isLegal(other), false);
+  await other.context().close();
+  await page.context().close();
 });
 
 test("a link shows the same game elsewhere", async () => {

@@ -91,6 +91,7 @@ test("moves that would block a goal are named and not offered", async () => {
   assert.ok(!(await cells(page, ".destination")).includes("a3"));
   // The same move is legal if goals may be blocked.
   await begin("paper");
+  await until(async () => (await cells(page, ".movable")).includes("a1"), "the legal moves");
   await press(page, "a1");
   assert.ok((await cells(page, ".destination")).includes("a3"));
   assert.equal(await note.count(), 0);

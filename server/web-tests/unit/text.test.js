@@ -30,6 +30,7 @@ test("links are read as they were printed", () => {
   /** @type {import("../../web/js/storage.js").Link[]} */
   const links = [
     { position: "6ooo/7oo/8o/9/9/9/x8/xx7/xxx6 x 0", moves: "a2-a4,i8-i6" },
+    { position: "3/3/3 x 0", moves: "a1-a2", rules: "blocked-goal" },
     { view: "distances", table: "9x9-6", player: "o", state: "a1,b1" },
     { view: "distances", state: "#17 & more" },
   ];

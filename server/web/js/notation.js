@@ -145,6 +145,17 @@ export function parseMove(text, size) {
 }
 
 /**
+ * Returns the rule set with a name, or undefined for `paper`, which games without rules have.
+ * @param {string} text
+ * @returns {import("./types.js").Rules | undefined}
+ */
+export function parseRules(text) {
+  if (text === "paper") return undefined;
+  if (text === "blocked-goal") return text;
+  throw new Error(`expected the rules paper or blocked-goal, got "${text}"`);
+}
+
+/**
  * Returns the placement after a move of the player to move. The move is not checked against the rules.
  * @param {Placement} placement
  * @param {string} move

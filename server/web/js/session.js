@@ -25,6 +25,8 @@ export class Session {
   constructor({ kept = true } = {}) {
     this.kept = kept;
     this.tree = new Tree(printPosition(initial(9, 6)));
+    // The first game has the rules that the view Play proposes.
+    this.tree.rules = "blocked-goal";
     /** @type {Map<string, Position>} */
     this.known = new Map();
     /** @type {Map<string, Promise<Position>>} */
@@ -215,9 +217,9 @@ export class Session {
       .map(({ move }) => move);
   }
 
-  /** Returns the permalink of the shown position and the moves to it. */
+  /** Returns the permalink of the shown position: the start, the moves to it, and the rules unless they are `paper`. */
   link() {
-    return { position: this.tree.root.position, moves: this.movesHere().join(",") };
+    return { position: this.tree.root.position, moves: this.movesHere().join(","), rules: this.rules ?? "" };
   }
 
   store() {

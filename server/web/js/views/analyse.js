@@ -7,7 +7,7 @@ import { showLine } from "../lines.js";
 import { LiveSearch } from "../live.js";
 import { showGame } from "../movelist.js";
 import { showMoves } from "../moves-panel.js";
-import { initial, parsePosition, printPosition } from "../notation.js";
+import { initial, parsePosition, parseRules, printPosition } from "../notation.js";
 import { loadButton, loadRecord, pageButton, saveButton } from "../records.js";
 import { save, settings } from "../storage.js";
 import { shortCount } from "../text.js";
@@ -91,8 +91,8 @@ export class AnalyseView {
     if (link.position) {
       const tree = treeOf(link);
       const known = nodeOf(session.tree, tree);
-      if (known) session.tree.current = known;
-      else session.tree = tree;
+      if (!known) return session.show(tree);
+      session.tree.current = known;
     }
     session.changed();
   }
@@ -393,9 +393,10 @@ export class AnalyseView {
  * Returns the game of a link, at the end of its moves.
  * @param {Link} link
  */
-function treeOf({ position, moves = "" }) {
+function treeOf({ position, moves = "", rules = "paper" }) {
   const start = position === "startpos" ? initial(9, 6) : parsePosition(position);
   const tree = new Tree(printPosition(start));
+  tree.rules = parseRules(rules);
   for (const move of moves.split(",").filter(Boolean)) tree.play(move);
   return tree;
 }
@@ -406,7 +407,7 @@ function treeOf({ position, moves = "" }) {
  * @param {Tree} other
  */
 function nodeOf(tree, other) {
-  if (tree.root.position !== other.root.position) return null;
+  if (tree.root.position !== other.root.position || tree.rules !== other.rules) return null;
   let node = tree.root;
   for (const { move } of other.current.line().slice(1)) {
     const next = node.children.find((child) => child.move === move);

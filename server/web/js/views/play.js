@@ -38,8 +38,8 @@ const SEATS = [
 
 /** @type {[string, string][]} */
 const RULES = [
-  ["paper", "Goals may be blocked"],
   ["blocked-goal", "No blocked goals"],
+  ["paper", "Goals may be blocked"],
 ];
 
 export class PlayView {
@@ -56,7 +56,7 @@ export class PlayView {
       strengthO: "level-3",
       size: 9,
       pieces: 6,
-      rules: "paper",
+      rules: "blocked-goal",
       distances: false,
     });
     this.running = true;
