@@ -3,9 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use anyhow::{Result, bail};
 use clap::Args;
 use serde::Deserialize;
 use sternhalma_data::RuleSet;
+use sternhalma_ggp::gdl::GAMES;
+use sternhalma_ggp::messages::nearest;
+
+use super::rulesheet::read_rulesheet;
 
 /// The rules of games that are played, if none are given.
 pub const DEFAULT_RULES: RuleSet = RuleSet::Paper;
@@ -56,6 +61,26 @@ impl FromStr for RulesOption {
     fn from_str(text: &str) -> Result<RulesOption, Self::Err> {
         Ok(text.to_owned().into())
     }
+}
+
+/// Returns the text of the rulesheet that the option `--rules` selects.
+///
+/// # Errors
+/// If it cannot be read. The name of a missing file without an extension may be a misspelt rule set.
+pub fn read_rules(path: &Path) -> Result<String> {
+    let text = read_rulesheet(path);
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return text };
+    if text.is_ok() || path.exists() || name.contains('.') {
+        return text;
+    }
+    let sets = RuleSet::ALL.map(RuleSet::name);
+    let similar = nearest(name, sets.into_iter().chain(GAMES.iter().map(|game| game.name)));
+    let similar = similar.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
+    bail!(
+        "{}: there is no such rule set or rulesheet; the rule sets are {}, and `sternhalma games` lists the built-in rulesheets{similar}",
+        path.display(),
+        sets.join(" and ")
+    )
 }
 
 impl RulesOption {

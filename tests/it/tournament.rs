@@ -575,6 +575,12 @@ fn invalid_tournaments_are_refused_before_the_first_game() {
         (&["tournament", "greedy", "random", "--ponder"], "ponder applies to rulesheets"),
         (&["tournament", "greedy", "base0,epsilon=0.1"], "`epsilon` needs `playout=mast`"),
         (&["tournament", "uct", "random", "--rules", "nothing.kif"], "nothing.kif: cannot read"),
+        (
+            &["match", "greedy", "random", "--rules", "blocked"],
+            "blocked: there is no such rule set or rulesheet; the rule sets are paper and blocked-goal, and \
+             `sternhalma games` lists the built-in rulesheets; did you mean `blocked-goal`?",
+        ),
+        (&["match", "uct", "random", "--rules", "brekthrough"], "did you mean `breakthrough`?"),
         (&["tournament", "-f", "bad.toml"], "unknown key `gmaes`; did you mean `games`?"),
         (&["tournament", "-f", "nothing.toml"], "nothing.toml: cannot read"),
         (&["tournament", "-f", "pairs.toml"], "contains the unknown player `c`"),

@@ -13,7 +13,7 @@ use sternhalma_ggp::arena::{Backend, Origin, RulesEngine, Schedule, Tournament, 
 use sternhalma_ggp::{MemoryBudget, Policy};
 
 use crate::args::player::{distances, roster};
-use crate::args::rulesheet::read_rulesheet;
+use crate::args::rule_set::read_rules;
 use crate::args::tournament::{GameSpec, PlayerEntry, PlayerKind, TournamentSpec};
 use crate::context::CommandContext;
 use crate::output::{counted, status};
@@ -54,7 +54,7 @@ fn open_rules(
     players: &[PlayerEntry],
     memory: &MemoryBudget,
 ) -> Result<Box<dyn Backend>> {
-    let text = read_rulesheet(path)?;
+    let text = read_rules(path)?;
     let policy = |player: &PlayerEntry| match player.kind()? {
         PlayerKind::BuiltIn(text) => Ok(text.parse::<Policy>()?),
         PlayerKind::External(command) => {
