@@ -4,6 +4,7 @@
 //! The libraries describe an error. This module adds the remedy on the command
 //! line.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::io;
 use std::process::ExitCode;
@@ -14,7 +15,7 @@ use sternhalma_builder::BuilderError;
 use sternhalma_builder::ClusterError;
 use sternhalma_data::TableError;
 use sternhalma_engine::ConfigError;
-use sternhalma_ggp::arena::ArenaError;
+use sternhalma_ggp::arena::{ArenaError, Difference, LogError};
 use sternhalma_ggp::gdl::{GroundError, ProverError};
 use sternhalma_ggp::messages::plain_serde;
 use sternhalma_ggp::policy::PolicyError;
@@ -79,7 +80,19 @@ pub fn exit_code(error: &anyhow::Error) -> ExitCode {
 }
 
 /// Returns the remedy of the user for an error.
-fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
+fn hint(error: &(dyn Error + 'static)) -> Option<Cow<'static, str>> {
+    let log = match error.downcast_ref() {
+        Some(ArenaError::Log(error)) => Some(error),
+        _ => error.downcast_ref(),
+    };
+    if let Some(LogError::OtherRun { difference: Difference::RuleSet { logged, .. }, .. }) = log {
+        return Some(format!("--rules {logged} continues the log").into());
+    }
+    fixed_hint(error).map(Cow::Borrowed)
+}
+
+/// Returns the remedy for an error that is always the same.
+fn fixed_hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
     if let Some(error) = error.downcast_ref() {
         table_hint(error)
     } else if let Some(error) = error.downcast_ref() {
@@ -95,7 +108,7 @@ fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
     } else if let Some(PolicyError::Parameter { .. }) = error.downcast_ref() {
         Some("`sternhalma policies` lists the parameters")
     } else if let Some(ArenaError::Rules(error)) = error.downcast_ref() {
-        hint(&**error)
+        fixed_hint(&**error)
     } else if let Some(GroundError::TooLarge { .. }) = error.downcast_ref() {
         Some("raise --memory")
     } else if let Some(ProverError::Memory { .. }) = error.downcast_ref() {

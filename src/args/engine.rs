@@ -1,11 +1,14 @@
 //! A position, and how built-in players search it.
 
+use anyhow::Result;
 use clap::Args;
+use sternhalma_data::{Position, RuleSet};
+use sternhalma_engine::ChineseCheckers;
 
 use super::limits::{LimitArgs, MemoryArgs};
 use super::player::PlayerArgs;
-use super::position::PositionArgs;
-use super::rule_set::GameRulesArgs;
+use super::position::{PositionArgs, rules};
+use super::rule_set::rule_set;
 use crate::values::count;
 
 /// The position and the searches of `play` and `analyse`.
@@ -19,9 +22,22 @@ pub struct EngineArgs {
     #[command(flatten)]
     pub memory: MemoryArgs,
     #[command(flatten)]
-    pub position: PositionArgs,
-    #[command(flatten)]
-    pub rules: GameRulesArgs,
+    position: PositionArgs,
+    /// Rules: paper, or blocked-goal, with rules against blocked goals and repetition [default: those of a saved
+    /// game, otherwise blocked-goal]
+    #[arg(long, value_name = "RULES", value_parser = rule_set, help_heading = "Board")]
+    rules: Option<RuleSet>,
     #[command(flatten)]
     pub players: PlayerArgs,
+}
+
+impl EngineArgs {
+    /// Returns the position, and the game with its rule set and ply limit.
+    ///
+    /// # Errors
+    /// If the text is not a position, or a move is illegal.
+    pub fn game(&self) -> Result<(Position, ChineseCheckers)> {
+        let (position, rule_set) = self.position.with_rules(self.rules)?;
+        Ok((position, rules(&position)?.with_rules(rule_set).with_ply_limit(self.players.ply_limit)))
+    }
 }

@@ -12,8 +12,8 @@ use sternhalma_ggp::messages::nearest;
 
 use super::rulesheet::read_rulesheet;
 
-/// The rules of games that are played, if none are given.
-pub const DEFAULT_RULES: RuleSet = RuleSet::Paper;
+/// The rules of games that are played, if neither an option nor a saved game selects others.
+pub const DEFAULT_RULES: RuleSet = RuleSet::BlockedGoal;
 
 /// Parses the name of a rule set.
 pub fn rule_set(text: &str) -> Result<RuleSet, String> {
@@ -28,14 +28,6 @@ pub fn rule_set(text: &str) -> Result<RuleSet, String> {
 pub struct MoveRulesArgs {
     /// Rules: paper, or blocked-goal, which forbids moves that seal the goal of the opponent
     #[arg(long, value_name = "RULES", value_parser = rule_set, default_value_t = RuleSet::Paper, help_heading = "Board")]
-    pub rules: RuleSet,
-}
-
-/// The rules of a command that plays.
-#[derive(Args, Clone, Copy)]
-pub struct GameRulesArgs {
-    /// Rules: paper, or blocked-goal, with rules against blocked goals and repetition
-    #[arg(long, value_name = "RULES", value_parser = rule_set, default_value_t = DEFAULT_RULES, help_heading = "Board")]
     pub rules: RuleSet,
 }
 

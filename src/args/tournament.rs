@@ -112,7 +112,7 @@ tournament_options! {
     /// Pieces per side [default: 6]
     #[arg(long, value_name = "N", value_parser = count::<u64>(0), help_heading = GAME)]
     Board pieces: u64,
-    /// Rules of Chinese Checkers, paper or blocked-goal, or a rulesheet to play instead [default: paper]
+    /// Rules of Chinese Checkers, paper or blocked-goal, or a rulesheet to play instead [default: blocked-goal]
     #[arg(long, value_name = "RULES|FILE", help_heading = GAME)]
     Single rules: RulesOption,
     /// How to play the rulesheet [default: sequential, or prover if there is no network]

@@ -136,12 +136,15 @@ impl TournamentOptions {
 mod tests {
     use std::path::PathBuf;
 
+    use sternhalma_data::RuleSet;
+
+    use super::super::tournament::GameSpec;
     use super::*;
 
     #[test]
     fn the_files_of_the_experiments_are_valid() {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("experiments");
-        let (mut found, mut published) = (0, 0);
+        let (mut found, mut boards, mut published) = (0, 0, 0);
         for entry in std::fs::read_dir(dir).unwrap() {
             let path = entry.unwrap().path();
             if path.extension().is_none_or(|extension| extension != "toml") {
@@ -149,6 +152,10 @@ mod tests {
             }
             let series = TournamentOptions::read(&path).unwrap();
             if !series.is_series() {
+                // Tables of a paper have its rules, whatever the default is.
+                let GameSpec::Board { rules, .. } = series.resolve(None).unwrap().game else { panic!("{path:?}") };
+                assert_eq!(rules, RuleSet::Paper, "{}", path.display());
+                boards += 1;
                 continue;
             }
             found += 1;
@@ -164,6 +171,6 @@ mod tests {
                 assert!(options.pairings.iter().flatten().all(known), "{} {}", path.display(), game.name);
             }
         }
-        assert!(found >= 33 && published >= 700, "{found} files, {published} published results");
+        assert!(found >= 33 && boards >= 9 && published >= 700, "{found}, {boards} files, {published} results");
     }
 }

@@ -9,7 +9,6 @@ use sternhalma_engine::{
 
 use crate::args::engine::EngineArgs;
 use crate::args::player::{DEFAULT_PLAYER, distances_or_estimates};
-use crate::args::position::rules;
 use crate::context::CommandContext;
 use crate::drawing::drawing;
 use crate::output::{self, CommandOutcome};
@@ -80,9 +79,7 @@ struct LineRow {
 }
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
-    let rule_set = args.engine.rules.rules;
-    let position = args.engine.position.position(rule_set)?;
-    let game = rules(&position)?.with_rules(rule_set).with_ply_limit(args.engine.players.ply_limit);
+    let (position, game) = args.engine.game()?;
     let board = game.board();
     let state = game.state(&position).expect("the board is that of the position");
     let config = args.engine.players.roster()?.config(&args.player)?;

@@ -26,7 +26,8 @@ use crate::values::{count, positive};
 ///
 /// Prints the tuned players. Several players get the same values, which are
 /// judged by the sum of their scores. With --trace, the same command resumes
-/// an interrupted run.
+/// an interrupted run. Games have the rule set `paper`, as in the tuning of the
+/// paper.
 #[derive(clap::Args)]
 pub struct Args {
     /// Players to start from

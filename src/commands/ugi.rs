@@ -11,7 +11,7 @@ use sternhalma_ggp::arena::MOVE_NODES;
 
 use crate::args::board::BoardArgs;
 use crate::args::player::{DEFAULT_PLAYER, PlayerArgs};
-use crate::args::rule_set::GameRulesArgs;
+use crate::args::rule_set::{DEFAULT_RULES, rule_set};
 use crate::context::CommandContext;
 use crate::error::one_line;
 use crate::output::{CommandOutcome, print_line, status};
@@ -35,21 +35,22 @@ pub struct Args {
     compliance: Option<String>,
     #[command(flatten)]
     board: BoardArgs,
-    #[command(flatten)]
-    rules: GameRulesArgs,
+    /// Rules: paper, or blocked-goal, with rules against blocked goals and repetition
+    #[arg(long, value_name = "RULES", value_parser = rule_set, default_value_t = DEFAULT_RULES, help_heading = "Board")]
+    rules: RuleSet,
     #[command(flatten)]
     players: PlayerArgs,
 }
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     if let Some(command) = &args.compliance {
-        return check(command, args.board.board()?.for_two()?, args.rules.rules);
+        return check(command, args.board.board()?.for_two()?, args.rules);
     }
     let settings = UgiSettings {
         roster: args.players.roster()?,
         player: args.player.clone(),
         seed: args.seed,
-        setup: GameSetup { board: args.board.board()?, rules: args.rules.rules, ply_limit: args.players.ply_limit },
+        setup: GameSetup { board: args.board.board()?, rules: args.rules, ply_limit: args.players.ply_limit },
         default_nodes: MOVE_NODES,
     };
     let host = Host { ctx: ctx.clone(), players: &args.players, memory: search_memory(None) };

@@ -71,6 +71,36 @@ fn more_games_and_players_extend_a_log() {
 }
 
 #[test]
+fn a_log_of_the_former_default_rules_resumes_with_its_rules() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = ["match", "greedy", "random", "--nodes", "5", "--opening-plies", "3", "--log", "log", "--games"];
+    let with = |games: &'static str, more: &[&'static str]| [&run[..], &[games], more, &SMALL].concat();
+    let path = dir.path().join("log");
+    json(dir.path(), &with("2", &["--rules", "paper"]));
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(!text.contains("\"rules\":\"paper\""), "the default of logs is left out: {text}");
+    let named = text.replacen("\"side\":5", "\"rules\":\"paper\",\"side\":5", 1);
+    assert_ne!(named, text);
+    for text in [&text, &named] {
+        std::fs::write(&path, text).unwrap();
+        let error = refused(dir.path(), &with("4", &[]));
+        let why = "the rule set is `paper` in the log, and `blocked-goal` here";
+        assert!(error.contains(why) && error.ends_with("--rules paper continues the log\n"), "{error}");
+        assert_eq!(error.matches("log belongs").count(), 1, "{error}");
+        assert_eq!(&std::fs::read_to_string(&path).unwrap(), text);
+        let summary = json(dir.path(), &with("4", &["--rules", "paper"]));
+        assert_eq!(summary["score"]["games"], 4);
+        assert_eq!(logged(dir.path(), "log").len(), 4);
+    }
+    // A log of the present default names its rules.
+    std::fs::remove_file(&path).unwrap();
+    json(dir.path(), &with("2", &[]));
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.lines().next().unwrap().contains("\"rules\":\"blocked-goal\""), "{text}");
+    assert_eq!(json(dir.path(), &with("4", &[]))["score"]["games"], 4);
+}
+
+#[test]
 fn a_game_of_a_log_is_replayed() {
     let dir = tempfile::tempdir().unwrap();
     let mate = own("ab-avg,depth=2");

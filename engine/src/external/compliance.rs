@@ -6,8 +6,9 @@ use sternhalma_ggp::Game;
 
 use super::process::{ExternalProgram, Process, Wait, excerpt};
 use super::replies::{self, Introduction};
-use super::{ExternalPlayerError, option, parse_command};
+use super::{ExternalPlayerError, RULES, option, parse_command};
 use crate::game::{ChineseCheckers, GameState};
+use crate::repetition::Repetitions;
 use crate::ugi::action_text;
 
 /// The time for an answer that needs no search, and for a search of a few nodes.
@@ -126,7 +127,14 @@ impl Checker {
         }
         self.process = Some(Process::start(&self.program, None)?);
         self.lines = self.ask("ugi", "ugiok", PROMPT)?;
-        Ok(())
+        self.set_rules()
+    }
+
+    /// Sets the rule set of the games, if the program has the option.
+    fn set_rules(&mut self) -> Result<(), String> {
+        let introduction = self.introduction();
+        let Some(offer) = introduction.option(RULES) else { return Ok(()) };
+        self.send(option(&offer.name, self.game.rules().name()).trim_end())
     }
 
     fn process(&mut self) -> &mut Process {
@@ -212,7 +220,7 @@ impl Checker {
                 return Err(format!("expected {} to be accepted, got {}", excerpt(&line), excerpt(error)));
             }
         }
-        Ok(())
+        self.set_rules()
     }
 
     /// Checks the answer to a search, and returns its text.
@@ -244,14 +252,16 @@ impl Checker {
     /// Lets the program play a game against itself.
     fn check_game(&mut self) -> Result<(), String> {
         let mut state = self.game.initial();
+        let mut played = Repetitions::new(&self.game, &state);
         let mut moves = String::new();
-        while state.ply() < PLIES && state.outcome().is_none() {
+        while state.ply() < PLIES && state.outcome().is_none() && !played.is_over() {
             let list = if moves.is_empty() { String::new() } else { format!(" moves{moves}") };
             let heard = self.ask(&format!("position startpos{list}\ngo nodes 100"), "bestmove", PROMPT)?;
             let text =
                 self.legal_move(&heard, &state).map_err(|error| format!("`position startpos{list}`: {error}"))?;
             let action = crate::ugi::legal_action(&self.game, &state, &text).map_err(|error| error.to_string())?;
             self.game.play_action(&mut state, action);
+            played.push(&self.game, &state);
             moves += " ";
             moves += &text;
         }

@@ -1,7 +1,10 @@
 //! Tournaments that continue the log of an earlier one, with more games or players.
 
+use serde_json::Value;
+
+use super::rule_set;
 use super::rules_backend::replace_rules_by_digest;
-use super::{RoundSpec, Schedule};
+use super::{Difference, RoundSpec, Schedule};
 
 impl Schedule {
     /// Returns the schedule with which this tournament continues a logged one: the games of the log
@@ -9,9 +12,10 @@ impl Schedule {
     ///
     /// # Errors
     /// Returns the first difference, unless this tournament only adds games, players and pairings.
-    pub fn continuing(&self, logged: &Schedule) -> Result<Schedule, String> {
+    pub fn continuing(&self, logged: &Schedule) -> Result<Schedule, Difference> {
         let mut logged = logged.clone();
         replace_rules_by_digest(&mut logged.game);
+        rule_set::leave_out_default(&mut logged.game);
         self.check_settings(&logged)?;
         let places = self.places_of(&logged)?;
         self.check_rounds(&logged.rounds)?;
@@ -20,7 +24,7 @@ impl Schedule {
         let same = |a: [usize; 2], b: [usize; 2]| a == b || a == [b[1], b[0]];
         if let Some(missing) = pairings.iter().find(|&&old| !self.pairings.iter().any(|&new| same(old, new))) {
             let [a, b] = missing.map(|at| &self.entrants[at].name);
-            return Err(format!("the log has the pairing of `{a}` and `{b}`, which is not requested"));
+            return Err(format!("the log has the pairing of `{a}` and `{b}`, which is not requested").into());
         }
         let before = pairings.len();
         let added = self.pairings.iter().filter(|&&new| !pairings.iter().any(|&old| same(old, new))).copied();
@@ -31,7 +35,7 @@ impl Schedule {
     }
 
     /// Compares everything except players, pairings and rounds.
-    fn check_settings(&self, logged: &Schedule) -> Result<(), String> {
+    fn check_settings(&self, logged: &Schedule) -> Result<(), Difference> {
         let yes = |on: bool| if on { "on" } else { "off" }.to_owned();
         let optional = |text: Option<String>| text.unwrap_or_else(|| "none".to_owned());
         let settings = |it: &Schedule| {
@@ -55,13 +59,13 @@ impl Schedule {
             ]
         };
         if self.game != logged.game || self.roles != logged.roles {
-            return Err("the log is of another game, board, rulesheet or table".to_owned());
+            return Err(other_game(&logged.game, &self.game));
         }
         if self.openings != logged.openings {
-            return Err("the list of openings differs".to_owned());
+            return Err("the list of openings differs".to_owned().into());
         }
         let differs = settings(logged).into_iter().zip(settings(self)).find(|(old, new)| old != new);
-        differs.map_or(Ok(()), |((name, old), (_, new))| Err(changed(name, &old, &new)))
+        differs.map_or(Ok(()), |((name, old), (_, new))| Err(changed(name, &old, &new).into()))
     }
 
     /// Returns the place of each logged entrant among the entrants.
@@ -99,6 +103,14 @@ impl Schedule {
             }
         }
         Ok(())
+    }
+}
+
+/// Describes the difference between two games.
+fn other_game(logged: &Value, requested: &Value) -> Difference {
+    match rule_set::different_names(logged, requested).map(|names| names.map(str::to_owned)) {
+        Some([logged, requested]) => Difference::RuleSet { logged, requested },
+        None => "the log is of another game, board, rulesheet or table".to_owned().into(),
     }
 }
 
@@ -153,11 +165,11 @@ mod tests {
 
     #[test]
     fn other_changes_are_described_in_words() {
-        let logged = schedule(2, &["a", "b"], &[4]);
+        let logged = Schedule { game: json!({"side": 9}), ..schedule(2, &["a", "b"], &[4]) };
         let test = SprtSpec { nelo: [0.0, 5.0], alpha: 0.05, beta: 0.05 };
         let nodes = |nodes| Budget { nodes: Some(nodes), ..Budget::default() };
         type Change<'a> = &'a dyn Fn(&mut Schedule);
-        let changes: [(Change, &str); 13] = [
+        let changes: [(Change, &str); 14] = [
             (&|it| it.seed = 2, "the seed is 1 in the log, and 2 here"),
             (&|it| it.rounds[0].games = 2, "the number of games per pairing of `round 0` is 4 in the log, and 2 here"),
             (&|it| it.rounds[0].budget = nodes(7), "the budget of `round 0` is 100 nodes in the log, and 7 nodes here"),
@@ -168,6 +180,10 @@ mod tests {
             (&|it| it.pairings = vec![[0, 0]], "the log has the pairing of `a` and `b`, which is not requested"),
             (&|it| it.openings = vec!["o".to_owned()], "the list of openings differs"),
             (&|it| it.game = json!({"side": 5}), "the log is of another game"),
+            (
+                &|it| it.game["rules"] = "blocked-goal".into(),
+                "the rule set is `paper` in the log, and `blocked-goal` here",
+            ),
             (&|it| it.adjudicate = true, "the adjudication is off in the log, and on here"),
             (
                 &|it| it.test = Some(test),
@@ -178,7 +194,7 @@ mod tests {
         for (change, expected) in changes {
             let mut requested = logged.clone();
             change(&mut requested);
-            let error = requested.continuing(&logged).unwrap_err();
+            let error = requested.continuing(&logged).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");
         }
     }

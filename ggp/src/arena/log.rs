@@ -35,8 +35,31 @@ pub trait LogEntry: Serialize + DeserializeOwned {
     ///
     /// # Errors
     /// Returns the first difference, if the log belongs to another run.
-    fn continued_head(requested: &Self::Head, logged: &Self::Head) -> Result<Self::Head, String> {
-        if requested == logged { Ok(logged.clone()) } else { Err(difference(logged, requested)) }
+    fn continued_head(requested: &Self::Head, logged: &Self::Head) -> Result<Self::Head, Difference> {
+        if requested == logged { Ok(logged.clone()) } else { Err(difference(logged, requested).into()) }
+    }
+}
+
+/// The first difference between the head of a log and that of a run.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Difference {
+    /// The games differ in the names of their rule sets alone.
+    #[error("the rule set is `{logged}` in the log, and `{requested}` here")]
+    RuleSet {
+        /// The rule set of the log.
+        logged: String,
+        /// The rule set of the run.
+        requested: String,
+    },
+    /// Any other difference.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl From<String> for Difference {
+    fn from(text: String) -> Difference {
+        Difference::Other(text)
     }
 }
 
@@ -95,7 +118,7 @@ pub enum LogError {
         /// The kind of run.
         run: &'static str,
         /// The first difference between the heads.
-        difference: String,
+        difference: Difference,
     },
     /// The log is compressed.
     #[error("{path}: a compressed log cannot be extended; use another file, or decompress it with `zstd -d`")]
@@ -228,7 +251,7 @@ impl LogEntry for GameRecord {
         Err(format!("there is no game {} of pairing {} in round {}", id.game, id.pairing, id.round))
     }
 
-    fn continued_head(requested: &Schedule, logged: &Schedule) -> Result<Schedule, String> {
+    fn continued_head(requested: &Schedule, logged: &Schedule) -> Result<Schedule, Difference> {
         requested.continuing(logged)
     }
 }

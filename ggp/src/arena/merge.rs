@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use super::rule_set;
 use super::rules_backend::replace_rules_by_digest;
-use super::{GameId, GameLog, GameRecord, LogError, Schedule, ScheduleError};
+use super::{Difference, GameId, GameLog, GameRecord, LogError, Schedule, ScheduleError};
 
 /// A tournament with games of several logs.
 pub type MergedLogs = (Schedule, Vec<GameRecord>);
@@ -49,7 +50,7 @@ pub enum MergeError {
         /// The first log.
         first: PathBuf,
         /// The first difference.
-        difference: String,
+        difference: Difference,
     },
     /// Two logs have different records of a game.
     #[error(
@@ -75,6 +76,7 @@ pub fn merge_logs(logs: &[PathBuf]) -> Result<MergedLogs, MergeError> {
         let (mut schedule, found) = GameLog::read(path)?;
         schedule.shard = None;
         replace_rules_by_digest(&mut schedule.game);
+        rule_set::leave_out_default(&mut schedule.game);
         schedule.check().map_err(|source| MergeError::Schedule { path: path.clone(), source })?;
         if let Some(merged) = &merged {
             check_same(merged, &schedule).map_err(|difference| {
@@ -127,7 +129,7 @@ fn logs_of(dir: &Path) -> io::Result<Vec<(String, PathBuf)>> {
 }
 
 /// Checks that two logs have the same games, with the same places. Titles may differ.
-fn check_same(first: &Schedule, other: &Schedule) -> Result<(), String> {
+fn check_same(first: &Schedule, other: &Schedule) -> Result<(), Difference> {
     let untitled = |schedule: &Schedule| {
         let mut schedule = schedule.clone();
         schedule.entrants.iter_mut().for_each(|entrant| entrant.title = None);
@@ -138,7 +140,7 @@ fn check_same(first: &Schedule, other: &Schedule) -> Result<(), String> {
     }
     Err(match other.continuing(first).and_then(|_| first.continuing(other)) {
         Err(difference) => difference,
-        Ok(_) => "the order of players or pairings differs".to_owned(),
+        Ok(_) => "the order of players or pairings differs".to_owned().into(),
     })
 }
 

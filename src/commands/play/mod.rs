@@ -12,7 +12,6 @@ use anyhow::Result;
 
 use crate::args::engine::EngineArgs;
 use crate::args::player::DEFAULT_PLAYER;
-use crate::args::position::rules;
 use crate::context::CommandContext;
 use crate::output::{CommandOutcome, print_line};
 use input::LineInput;
@@ -37,7 +36,7 @@ pub struct Args {
         conflicts_with_all = ["nodes", "playouts", "depth", "movetime"])]
     level: Option<Strength>,
     /// Continue the game of a file that `save` wrote
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["position", "pieces", "size"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["position", "pieces", "size", "rules"])]
     load: Option<PathBuf>,
     /// Do not offer to build a missing table
     #[arg(long)]
@@ -55,14 +54,8 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let mut session = match &args.load {
         Some(path) => PlaySession::load(&factory, path, strength)?,
         None => {
-            let (rule_set, ply_limit) = (args.engine.rules.rules, args.engine.players.ply_limit);
-            let position = args.engine.position.position(rule_set)?;
-            PlaySession::at(
-                &factory,
-                rules(&position)?.with_rules(rule_set).with_ply_limit(ply_limit),
-                position,
-                strength,
-            )?
+            let (position, game) = args.engine.game()?;
+            PlaySession::at(&factory, game, position, strength)?
         }
     };
     print_line(&session.banner())?;
