@@ -13,11 +13,16 @@ use sternhalma_ggp::{Game, Rng};
 use crate::distance::Distances;
 use crate::filter::{Filter, Pieces, random_move};
 use crate::game::{Action, ChineseCheckers, GameState, Outcome};
+use crate::repetition::Repetitions;
 
 /// A match.
 #[derive(Clone, Debug)]
 pub struct Lane {
     state: GameState,
+    /// The placements since the state that was set, for the rule about repetition.
+    played: Repetitions,
+    /// Whether that rule has ended the match.
+    is_repeated: bool,
     /// The moves of the player to move.
     pieces: Pieces,
     steps: u32,
@@ -36,7 +41,7 @@ impl Lane {
     }
 
     fn is_over(&self) -> bool {
-        self.state.outcome().is_some()
+        self.state.outcome().is_some() || self.is_repeated
     }
 }
 
@@ -95,7 +100,9 @@ impl RewardedGame {
     /// Creates the lane with this number in the initial state, and writes it to arrays of zeros.
     pub fn lane(&self, number: usize, arrays: &mut LaneArrays) -> Lane {
         let state = self.game.initial();
-        let mut lane = Lane { state, pieces: Pieces::none(), steps: 0, rng: Rng::seed_from_u64(0) };
+        let played = Repetitions::new(&self.game, &state);
+        let (pieces, rng) = (Pieces::none(), Rng::seed_from_u64(0));
+        let mut lane = Lane { state, played, is_repeated: false, pieces, steps: 0, rng };
         lane.seed(0, number);
         self.enter(&mut lane, arrays);
         lane
@@ -106,10 +113,12 @@ impl RewardedGame {
         self.set_state(lane, self.game.initial(), arrays);
     }
 
-    /// Sets the state of the match, after which the number of steps is 0.
+    /// Sets the state of the match, after which the number of steps is 0. The state is the first occurrence of its
+    /// placement.
     pub fn set_state(&self, lane: &mut Lane, state: GameState, arrays: &mut LaneArrays) {
         self.leave(lane, arrays);
         (lane.state, lane.steps) = (state, 0);
+        (lane.played, lane.is_repeated) = (Repetitions::new(&self.game, &state), false);
         arrays.reward.fill(0.0);
         self.enter(lane, arrays);
     }
@@ -132,6 +141,7 @@ impl RewardedGame {
         let before = self.potential(&lane.state);
         self.leave(lane, arrays);
         self.game.play_action(&mut lane.state, action);
+        lane.is_repeated = lane.played.push(&self.game, &lane.state);
         lane.steps += 1;
         let gain = self.potential(&lane.state) - before;
         for (reward, side) in arrays.reward.iter_mut().zip([Side::X, Side::O]) {
@@ -281,7 +291,7 @@ fn is_legal(lane: &Lane, action: Action) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use sternhalma_data::Board;
+    use sternhalma_data::{Board, RuleSet};
 
     use super::*;
 
@@ -348,6 +358,26 @@ mod tests {
             game.step(&mut lane, action, Autoreset::NextStep, &mut rows.arrays());
         }
         assert!(ended.iter().all(|&count| count > 0), "{ended:?}");
+    }
+
+    #[test]
+    fn the_third_occurrence_of_a_placement_ends_a_match() {
+        for (rules, ends) in [(RuleSet::BlockedGoal, true), (RuleSet::Paper, false)] {
+            let checkers = ChineseCheckers::new(Board::new(5, 3).unwrap(), Filter::All).with_rules(rules);
+            let game = RewardedGame::new(checkers);
+            let mut rows = Rows::new(&game);
+            let mut lane = game.lane(0, &mut rows.arrays());
+            for _ in 0..2 {
+                for text in "b1-c1 d5-c5 c1-b1 c5-d5 b1-c1 d5-c5 c1-b1 c5-d5".split(' ') {
+                    assert!(!lane.is_over(), "{rules}: {text}");
+                    let mv = game.game().geometry().parse_move(text).unwrap();
+                    let action = game.encode(lane.state().player(), Some(mv));
+                    game.step(&mut lane, action, Autoreset::Never, &mut rows.arrays());
+                }
+                assert_eq!((lane.is_over(), rows.flags, rows.reward), (ends, [ends, false], [0.0; 2]), "{rules}");
+                game.reset(&mut lane, &mut rows.arrays());
+            }
+        }
     }
 
     #[test]

@@ -8,12 +8,12 @@ use pyo3::prelude::*;
 use rayon::prelude::*;
 use sternhalma_data::{CellSet, Position as DataPosition, Side, Table as DataTable};
 use sternhalma_engine::ugi::action_text;
-use sternhalma_engine::{ChineseCheckers, Distances, Filter, GameState, Lane, LaneArrays, RewardedGame};
+use sternhalma_engine::{ChineseCheckers, Distances, Filter, GameSetup, GameState, Lane, LaneArrays, RewardedGame};
 
 use crate::board::Board;
 use crate::environment::{borrow, parse_autoreset, thread_pool};
 use crate::errors::{exceptions, table_error};
-use crate::play::Position;
+use crate::play::{Position, parse_rules};
 use crate::states::{Reader, parse_player};
 use crate::table::{OUTSIDE, Table};
 
@@ -163,6 +163,7 @@ impl CheckersLanes {
 #[pymethods]
 impl CheckersLanes {
     #[new]
+    #[allow(clippy::too_many_arguments, reason = "the arguments are those of the Python class")]
     fn new(
         py: Python<'_>,
         board: &Board,
@@ -170,6 +171,7 @@ impl CheckersLanes {
         table: Option<&Table>,
         shaping: f32,
         ply_limit: u32,
+        rules: &str,
         arrays: Arrays,
     ) -> PyResult<CheckersLanes> {
         let board = board.0.for_two().map_err(|error| exceptions::BoardError::new_err(error.to_string()))?;
@@ -177,7 +179,8 @@ impl CheckersLanes {
         if let Some(other) = table.as_ref().map(|table| table.board()).filter(|&other| other != board) {
             return Err(PyValueError::new_err(format!("the table is of {other}, and the environment of {board}")));
         }
-        let mut game = RewardedGame::new(ChineseCheckers::new(board, Filter::All).with_ply_limit(ply_limit));
+        let setup = GameSetup { board, rules: parse_rules(rules)?, ply_limit };
+        let mut game = RewardedGame::new(ChineseCheckers::of(setup, Filter::All));
         if let (Some(table), true) = (&table, shaping != 0.0) {
             game = game.shaped(Distances::new(table.clone()), shaping);
         }

@@ -8,11 +8,11 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use sternhalma_data::Side;
+use sternhalma_data::{RuleSet, Side};
 use sternhalma_engine::ugi::{action_text, legal_action};
 use sternhalma_engine::{
-    Action, ChineseCheckers, Config, Distances, EnginePlayer, Filter, GameSetup, GameState, Outcome, Roster,
-    SearchValue, analyse, player_within,
+    Action, ChineseCheckers, Config, Distances, EnginePlayer, Filter, GameSetup, GameState, Outcome, Repetitions,
+    Roster, SearchValue, analyse, player_within,
 };
 use sternhalma_ggp::{Game, Limits, MemoryBudget};
 
@@ -25,19 +25,37 @@ use crate::work::run_until_stopped;
 /// A position of a game of two players. Positions are immutable.
 ///
 /// `text` is a position string, or "startpos". A game is drawn at the ply `ply_limit`. The board and the number of
-/// pieces are those of the string; `board` is that of "startpos".
+/// pieces are those of the string; `board` is that of "startpos". `rules` is the rule set "blocked-goal" or "paper".
 ///
-/// Raises `NotationError` if the text is no position with as many pieces on each side.
+/// Raises `NotationError` if the text is no position with as many pieces on each side, or there is no such rule set.
 #[pyclass(frozen, module = "sternhalma")]
 pub struct Position {
     pub game: Arc<ChineseCheckers>,
     pub state: GameState,
+    /// The placements of the positions before this one and of this one, for the rule about repetition.
+    played: Repetitions,
+}
+
+/// Returns the rule set with a name.
+pub fn parse_rules(name: &str) -> PyResult<RuleSet> {
+    name.parse().map_err(|error| exceptions::NotationError::new_err(message(&error)))
+}
+
+/// Returns the names of the rule sets of Chinese Checkers.
+#[pyfunction]
+pub fn rule_sets() -> Vec<&'static str> {
+    RuleSet::ALL.map(RuleSet::name).to_vec()
 }
 
 impl Position {
+    /// Returns the result of the game, or `None` while it goes on.
+    fn outcome(&self) -> Option<Outcome> {
+        self.state.outcome().or_else(|| self.played.is_over().then_some(Outcome::Draw))
+    }
+
     fn legal(&self) -> Vec<Action> {
         let mut actions = Vec::new();
-        if self.state.outcome().is_none() {
+        if self.outcome().is_none() {
             self.game.legal(&self.state, self.state.player() as usize, &mut actions);
         }
         actions
@@ -47,8 +65,9 @@ impl Position {
 #[pymethods]
 impl Position {
     #[new]
-    #[pyo3(signature = (text = "startpos", *, board = None, ply_limit = 1000))]
-    fn new(text: &str, board: Option<&Board>, ply_limit: u32) -> PyResult<Position> {
+    #[pyo3(signature = (text = "startpos", *, board = None, ply_limit = 1000, rules = "blocked-goal"))]
+    fn new(text: &str, board: Option<&Board>, ply_limit: u32, rules: &str) -> PyResult<Position> {
+        let rules = parse_rules(rules)?;
         let wrong = |error: String| exceptions::NotationError::new_err(error);
         let position: sternhalma_data::Position = match (text.trim(), board) {
             ("startpos", board) => {
@@ -64,10 +83,11 @@ impl Position {
         let board = sternhalma_data::Board::new(position.geometry().size() as u64, pieces);
         let board = board.and_then(sternhalma_data::Board::for_two);
         let board = board.map_err(|error| exceptions::BoardError::new_err(error.to_string()))?;
-        let game = Arc::new(ChineseCheckers::new(board, Filter::All).with_ply_limit(ply_limit));
+        let game = Arc::new(ChineseCheckers::of(GameSetup { board, rules, ply_limit }, Filter::All));
         let state = game.state(&position);
         let state = state.ok_or_else(|| wrong("both armies need the same number of pieces".to_owned()))?;
-        Ok(Position { game, state })
+        let played = Repetitions::new(&game, &state);
+        Ok(Position { game, state, played })
     }
 
     /// The board and the number of pieces of an army.
@@ -94,10 +114,16 @@ impl Position {
         self.game.ply_limit()
     }
 
+    /// The rule set, "blocked-goal" or "paper".
+    #[getter]
+    fn rules(&self) -> &'static str {
+        self.game.rules().name()
+    }
+
     /// The result: "x" or "o" has won, "draw", or `None` while the game goes on.
     #[getter]
     fn result(&self) -> Option<&'static str> {
-        self.state.outcome().map(|outcome| match outcome {
+        self.outcome().map(|outcome| match outcome {
             Outcome::Won(Side::X) => "x",
             Outcome::Won(Side::O) => "o",
             Outcome::Draw => "draw",
@@ -120,10 +146,16 @@ impl Position {
 
     /// Returns the position after a legal move: a text such as "c1-e3" or "pass", or a source and a destination.
     ///
+    /// Under "blocked-goal" the third occurrence of a position since the first one, which was not made by `play`, is a
+    /// draw.
+    ///
     /// Raises `NotationError` if the move is not legal or the game is over.
     #[pyo3(signature = (r#move))]
     fn play(&self, r#move: &Bound<'_, PyAny>) -> PyResult<Position> {
         let wrong = |error: String| exceptions::NotationError::new_err(error);
+        if self.played.is_over() {
+            return Err(wrong("the game is over by repetition".to_owned()));
+        }
         let action = if let Ok(text) = r#move.cast::<PyString>() {
             legal_action(&self.game, &self.state, &text.to_cow()?).map_err(|error| wrong(error.to_string()))?
         } else {
@@ -134,7 +166,9 @@ impl Position {
         };
         let mut state = self.state;
         self.game.play_action(&mut state, action);
-        Ok(Position { game: self.game.clone(), state })
+        let mut played = self.played.clone();
+        played.push(&self.game, &state);
+        Ok(Position { game: self.game.clone(), state, played })
     }
 
     fn __str__(&self) -> String {
@@ -146,15 +180,13 @@ impl Position {
     }
 
     fn __eq__(&self, other: &Position) -> bool {
-        self.state == other.state
-            && self.game.ply_limit() == other.game.ply_limit()
-            && self.game.board() == other.game.board()
+        self.state == other.state && self.game.setup() == other.game.setup() && self.outcome() == other.outcome()
     }
 
     fn __hash__(&self) -> u64 {
         use std::hash::{DefaultHasher, Hash, Hasher};
         let mut hasher = DefaultHasher::new();
-        (self.__str__(), self.game.ply_limit()).hash(&mut hasher);
+        (self.__str__(), self.game.ply_limit(), self.game.rules()).hash(&mut hasher);
         hasher.finish()
     }
 }
@@ -168,7 +200,7 @@ pub fn players() -> BTreeMap<String, String> {
 
 /// Checks that the game of a position is not over.
 pub fn check_open(position: &Position) -> PyResult<()> {
-    match position.state.outcome() {
+    match position.outcome() {
         None => Ok(()),
         Some(_) => Err(PyValueError::new_err("the game is over")),
     }
@@ -210,8 +242,7 @@ pub struct Player {
     text: String,
     config: Config,
     distances: Distances,
-    board: sternhalma_data::Board,
-    ply_limit: u32,
+    setup: GameSetup,
     seed: u64,
 }
 
@@ -224,7 +255,8 @@ impl Player {
     /// Returns the parts from which a tournament on a board creates the player again, or the board of the player if it
     /// is another one.
     pub fn parts(&self, board: sternhalma_data::Board) -> Result<(Config, Distances), sternhalma_data::Board> {
-        if board == self.board { Ok((self.config.clone(), self.distances.clone())) } else { Err(self.board) }
+        let own = self.setup.board;
+        if board == own { Ok((self.config.clone(), self.distances.clone())) } else { Err(own) }
     }
 }
 
@@ -236,6 +268,7 @@ impl Player {
         board: &Board,
         table: Option<&Table>,
         ply_limit: u32,
+        rules: &str,
         seed: u64,
         memory: u64,
     ) -> PyResult<Player> {
@@ -247,11 +280,11 @@ impl Player {
             None => Distances::estimated(board),
         };
         let budget = MemoryBudget::new(memory);
-        let setup = GameSetup::new(board).with_ply_limit(ply_limit);
+        let setup = GameSetup { board, rules: parse_rules(rules)?, ply_limit };
         let player = player_within(&config, setup, Some(&distances), &budget);
         let player = player.map_err(|reason| PyValueError::new_err(format!("{text}: {reason}")))?;
         let text = text.to_owned();
-        Ok(Player { player: Mutex::new(player), text, config, distances, board, ply_limit, seed })
+        Ok(Player { player: Mutex::new(player), text, config, distances, setup, seed })
     }
 
     /// Returns up to `lines` moves of a position, best first.
@@ -266,9 +299,11 @@ impl Player {
         seconds: Option<f64>,
         lines: usize,
     ) -> PyResult<Vec<FoundMove>> {
-        if position.game.board() != self.board || position.game.ply_limit() != self.ply_limit {
-            let expected = format!("{} with the ply limit {}", self.board, self.ply_limit);
-            let found = format!("{} with {}", position.game.board(), position.game.ply_limit());
+        if position.game.setup() != self.setup {
+            let text = |setup: GameSetup| {
+                format!("{} with the ply limit {} and the rules {}", setup.board, setup.ply_limit, setup.rules)
+            };
+            let (expected, found) = (text(self.setup), text(position.game.setup()));
             return Err(PyValueError::new_err(format!("the player is of {expected}, and the position of {found}")));
         }
         check_open(position)?;

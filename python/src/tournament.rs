@@ -8,18 +8,19 @@ use std::thread::available_parallelism;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sternhalma_engine::{
-    BoardBackend, BoardPlayer, Distances, ExternalCommand, GameSetup, Roster, introduce, machine_rate, player,
+    BoardBackend, BoardPlayer, Distances, ExternalCommand, GameSetup, Roster, RuleSet, introduce, machine_rate, player,
 };
 use sternhalma_ggp::arena::{
     ArenaError, Backend, Budget, Entrant, GameLog, GameRecord, MOVE_NODES, Origin, PAIRING_GAMES, RoundSpec,
     RulesEngine, Schedule, SprtSpec, Standings, TEST_GAMES, TimeControl, Tournament, rules_backend, rulesheet_errors,
 };
 use sternhalma_ggp::gdl::read_rulesheet;
+use sternhalma_ggp::messages::suggestion;
 use sternhalma_ggp::{MemoryBudget, Policy};
 
 use crate::board::Board;
 use crate::errors::{exceptions, message};
-use crate::play::Player;
+use crate::play::{Player, parse_rules};
 use crate::program::{Program, patience_of, program_error};
 use crate::results::{Results, log_error};
 use crate::table::Table;
@@ -49,7 +50,9 @@ pub struct Arguments {
     board: Board,
     table: Option<Py<Table>>,
     adjudicate: bool,
-    rules: Option<PathBuf>,
+    /// The name of the rule set of Chinese Checkers.
+    rules: String,
+    rulesheet: Option<PathBuf>,
     engine: String,
     lock_step: Option<usize>,
     lenient: bool,
@@ -131,7 +134,7 @@ impl Arguments {
     fn open(&self, stop: &AtomicBool) -> PyResult<Tournament> {
         let memory = MemoryBudget::new(self.memory);
         let mut schedule = self.schedule()?;
-        let backend = match &self.rules {
+        let backend = match &self.rulesheet {
             Some(path) => self.rules_backend(path, &memory)?,
             None => Box::new(self.board_backend(&mut schedule, stop)?.within(&memory)),
         };
@@ -142,7 +145,11 @@ impl Arguments {
 
     fn rules_backend(&self, path: &Path, memory: &MemoryBudget) -> PyResult<Box<dyn Backend>> {
         let place = |text: String| wrong(format!("{}: {text}", path.display()));
-        let text = read_rulesheet(path).map_err(|error| place(format!("cannot read the rulesheet: {error}")))?;
+        let text = read_rulesheet(path).map_err(|error| {
+            let name = path.to_string_lossy();
+            let similar = suggestion(&name, "rule sets", RuleSet::ALL.map(RuleSet::name));
+            place(format!("cannot read the rulesheet: {error}{similar}"))
+        })?;
         if let (false, Some(error)) = (self.lenient, rulesheet_errors(&text).first()) {
             return Err(place(format!("{error} lenient=True plays the rulesheet despite its errors")));
         }
@@ -169,9 +176,10 @@ impl Arguments {
     fn board_backend(&self, schedule: &mut Schedule, stop: &AtomicBool) -> PyResult<BoardBackend> {
         let board = self.board.0.for_two();
         let board = board.map_err(|error| exceptions::BoardError::new_err(error.to_string()))?;
+        let setup = GameSetup { board, rules: parse_rules(&self.rules)?, ply_limit: schedule.ply_limit };
         let table = self.table.as_ref().map(|table| table.get().get()).transpose()?;
         let distances = table.map(Distances::new);
-        let players = self.players.iter().map(|player| self.board_player(board, player, distances.as_ref()));
+        let players = self.players.iter().map(|player| self.board_player(setup, player, distances.as_ref()));
         let mut players = players.collect::<PyResult<Vec<_>>>()?;
         let is_named: Vec<bool> = self.names.iter().map(Option::is_some).collect();
         introduce(&mut players, &is_named, schedule, stop, |_, _| ()).map_err(arena_error)?;
@@ -179,16 +187,16 @@ impl Arguments {
             (true, None) => return Err(wrong("adjudicate=True needs a table")),
             (adjudicate, distances) => distances.filter(|_| adjudicate),
         };
-        let setup = GameSetup::new(board).with_ply_limit(schedule.ply_limit);
         BoardBackend::new(setup, players, adjudicator).map_err(arena_error)
     }
 
     fn board_player(
         &self,
-        board: sternhalma_data::Board,
+        setup: GameSetup,
         contender: &Contender,
         distances: Option<&Distances>,
     ) -> PyResult<BoardPlayer> {
+        let board = setup.board;
         let (config, distances) = match contender {
             Contender::Program(program) => return Ok(BoardPlayer::External(program.get().external())),
             Contender::Text(text) => match text.strip_prefix(PROGRAM) {
@@ -209,7 +217,7 @@ impl Arguments {
             })?,
         };
         let distances = config.needs_table().then_some(distances);
-        player(&config, GameSetup::new(board).with_ply_limit(self.ply_limit), distances.as_ref())
+        player(&config, setup, distances.as_ref())
             .map_err(|reason| wrong(format!("{}: {reason}", contender.label())))?;
         Ok(BoardPlayer::BuiltIn(Box::new(config), distances))
     }

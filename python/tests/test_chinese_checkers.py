@@ -36,14 +36,14 @@ def actions(position: sh.Position) -> dict[int, Any]:
 class Match:
     """One lane, played by positions in Python."""
 
-    def __init__(self, autoreset: Autoreset, ply_limit: int) -> None:
-        self.autoreset, self.ply_limit = autoreset, ply_limit
+    def __init__(self, autoreset: Autoreset, ply_limit: int, rules: str) -> None:
+        self.autoreset, self.ply_limit, self.rules = autoreset, ply_limit, rules
         self.begin()
         self.reward, self.flags = (0.0, 0.0), (False, False)
         self.final: list[int] | None = None
 
     def begin(self) -> None:
-        self.position, self.steps = sh.Position(board=BOARD, ply_limit=self.ply_limit), 0
+        self.position, self.steps = sh.Position(board=BOARD, ply_limit=self.ply_limit, rules=self.rules), 0
 
     def step(self, action: int) -> None:
         self.reward, self.final = (0.0, 0.0), None
@@ -75,11 +75,12 @@ class Match:
             assert env.final_observation[lane].tolist() == self.final
 
 
+@pytest.mark.parametrize("rules", ["blocked-goal", "paper"])
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step", False])
-def test_lanes_are_matches(autoreset: Autoreset) -> None:
+def test_lanes_are_matches(autoreset: Autoreset, rules: str) -> None:
     lanes, ply_limit = 6, 45
-    env = VectorChineseCheckers(BOARD, lanes, ply_limit=ply_limit, autoreset=autoreset)
-    matches = [Match(autoreset, ply_limit) for _ in range(lanes)]
+    env = VectorChineseCheckers(BOARD, lanes, ply_limit=ply_limit, rules=rules, autoreset=autoreset)
+    matches = [Match(autoreset, ply_limit, rules) for _ in range(lanes)]
     rng = np.random.default_rng(4)
     env.reset(seed=8)
     ends = [0, 0]
@@ -104,9 +105,31 @@ def test_lanes_are_matches(autoreset: Autoreset) -> None:
             env.reset(mask=env.state.terminated)
             env.reset(mask=env.state.truncated)
             for lane in np.flatnonzero(over).tolist():
-                matches[lane] = Match(autoreset, ply_limit)
+                matches[lane] = Match(autoreset, ply_limit, rules)
                 matches[lane].check(env, lane)
     assert min(ends) > 0
+
+
+def test_rules_of_lanes() -> None:
+    board = sh.Board(7, 6)
+    for rules in ("blocked-goal", "paper"):
+        env = VectorChineseCheckers(board, 1, rules=rules)
+        position = sh.Position(board=board, rules=rules).play("a3-a4").play("g5-g4")
+        env.set_state([True], [position])
+        names = [env.action_name(0, int(action)) for action in np.flatnonzero(env.state.legal[0])]
+        # The move seals the corner.
+        assert ("a1-a3" in names) == (rules == "paper") and env.position(0).rules == rules
+        assert sorted(names) == sorted(sh.format_moves(position.moves(), board=board).tolist())
+        env.reset()
+        for name in "a3-a4 g5-g4 a4-a3 g4-g5".split() * 2:
+            assert not env.state.terminated[0]
+            role = int(env.state.player[0])
+            legal = np.flatnonzero(env.state.legal[0])
+            env.step(np.array([next(it for it in legal if env.action_name(role, int(it)) == name)]))
+        # The third occurrence of the initial position.
+        assert env.state.terminated[0] == (rules == "blocked-goal")
+    with pytest.raises(sh.NotationError, match="expected the rules"):
+        VectorChineseCheckers(board, 1, rules="chess")
 
 
 def test_seeds_give_the_same_for_any_number_of_threads() -> None:

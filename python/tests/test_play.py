@@ -16,7 +16,7 @@ BOARD = sh.Board(5, 6)
 def test_moves_are_those_of_the_rules() -> None:
     rng = np.random.default_rng(5)
     for side, pieces in [(4, 3), (7, 6), (9, 10)]:
-        position = sh.Position(board=sh.Board(side, pieces))
+        position = sh.Position(board=sh.Board(side, pieces), rules="paper")
         assert (position.player, position.ply, position.result) == ("x", 0, None)
         while position.ply < 40 and position.result is None:
             own = position.cells(position.player).tolist()
@@ -30,7 +30,7 @@ def test_moves_are_those_of_the_rules() -> None:
             assert after == position.play(text) != position and hash(after) == hash(position.play(text))
             assert set(after.cells(position.player).tolist()) == set(own) - {source} | {target}
             assert (after.ply, after.player) == (position.ply + 1, "o" if position.player == "x" else "x")
-            assert sh.Position(str(after)) == after
+            assert sh.Position(str(after), rules="paper") == after
             position = after
 
 
@@ -44,6 +44,45 @@ def test_positions_that_end_a_game() -> None:
         after.play("a1-b1")
     with pytest.raises(ValueError, match="over"):
         sh.Player(board=sh.Board(4, 3), ply_limit=1).think(after, nodes=10)
+
+
+def test_rule_sets() -> None:
+    board = sh.Board(7, 6)
+    for rules, seals in [("paper", True), ("blocked-goal", False)]:
+        position = sh.Position(board=board, rules=rules).play("a3-a4").play("g5-g4")
+        assert position.rules == rules
+        # The move seals the corner.
+        moves = sh.format_moves(position.moves(), board=board).tolist()
+        assert ("a1-a3" in moves) == seals
+        if not seals:
+            with pytest.raises(sh.NotationError, match="could never enter a1"):
+                position.play("a1-a3")
+    assert sh.Position().rules == "blocked-goal"
+    assert sh.Position(rules="paper") != sh.Position()
+    with pytest.raises(ValueError, match="rules paper, and the position of .* rules blocked-goal"):
+        sh.Player("greedy", board=board, rules="paper").think(sh.Position(board=board), nodes=1)
+    assert sh.Player("greedy", board=board, rules="paper").think(sh.Position(board=board, rules="paper"), nodes=1).move
+    wrong: list[Any] = [sh.Position, sh.Player]
+    for make in wrong:
+        with pytest.raises(sh.NotationError, match="expected the rules `paper` or `blocked-goal`, got `chess`"):
+            make(rules="chess")
+
+
+def test_the_third_occurrence_is_a_draw() -> None:
+    for rules, result in [("paper", None), ("blocked-goal", "draw")]:
+        position = sh.Position(board=sh.Board(5, 3), rules=rules)
+        for move in "b1-c1 d5-c5 c1-b1 c5-d5 b1-c1 d5-c5 c1-b1 c5-d5".split():
+            assert position.result is None
+            position = position.play(move)
+        assert position.result == result and (len(position.moves()) == 0) == (result is not None)
+        # The text of a position has no earlier positions.
+        anew = sh.Position(str(position), rules=rules)
+        assert anew.result is None and (anew == position) == (result is None)
+    player = sh.Player("greedy", board=sh.Board(5, 3))
+    with pytest.raises(sh.NotationError, match="repetition"):
+        position.play("b1-c1")
+    with pytest.raises(ValueError, match="over"):
+        player.think(position, nodes=1)
 
 
 def test_wrong_positions_and_moves_are_refused() -> None:

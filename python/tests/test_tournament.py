@@ -122,7 +122,28 @@ def test_games_are_played_by_the_rules(played: sh.Results) -> None:
         assert position.ply == games["plies"][game]
         result = {"x": "1-0", "o": "0-1", "draw": "1/2-1/2"}[str(position.result)]
         assert result == games["result"][game]
-        assert games["end"][game] == ("ply-limit" if position.ply == 40 and result == "1/2-1/2" else "rules")
+        drawn = "ply-limit" if position.ply == 40 else "repetition"
+        assert games["end"][game] == (drawn if result == "1/2-1/2" else "rules")
+
+
+def test_rule_sets(sternhalma: Any, tmp_path: Path) -> None:
+    log = tmp_path / "log.ndjson"
+    paper = sh.tournament(PLAYERS, log=log, rules="paper", **MATCH)
+    # Logs of earlier versions have no rule set.
+    assert "rules" not in paper.schedule["game"]
+    with pytest.raises(sh.LogError, match="the rule set is `paper` in the log, and `blocked-goal` here"):
+        sh.tournament(PLAYERS, log=log, **MATCH)
+    more = sh.tournament(PLAYERS, log=log, rules="paper", **(MATCH | {"games": 8}))
+    assert moves(more)[0] == moves(paper)[0]
+    own = tmp_path / "own.ndjson"
+    sternhalma("tournament", *PLAYERS, *OPTIONS, "--rules", "paper", "--log", own)
+    assert moves(sh.read_log(own)) == moves(paper) and sh.read_log(own).schedule == paper.schedule
+    assert sh.tournament(PLAYERS, **MATCH).schedule["game"]["rules"] == "blocked-goal"
+    with pytest.raises(sh.TournamentError, match="did you mean `blocked-goal`"):
+        sh.tournament(PLAYERS, rules="blocked", **MATCH)
+    # A path is a rulesheet, whatever its name.
+    with pytest.raises(sh.TournamentError, match="cannot read the rulesheet"):
+        sh.tournament(PLAYERS, rules=Path("paper"), **MATCH)
 
 
 def test_data_frames_take_the_columns(played: sh.Results) -> None:

@@ -39,10 +39,12 @@ class Player:
     """A player of a board, such as "sternhalma" or "base0,c=0.3".
 
     The player looks up distances in `table`, and estimates them without one. Each search begins anew, so that the same
-    `seed` and limits give the same move, whatever was searched before. `memory` limits the search tree, as bytes or a
-    text such as "1GiB". Threads may share a player, which does one search at a time.
+    `seed` and limits give the same move, whatever was searched before. The player plays under the rule set `rules`,
+    "blocked-goal" or "paper". `memory` limits the search tree, as bytes or a text such as "1GiB". Threads may share a
+    player, which does one search at a time.
 
-    Raises `NotationError` if there is no such player or parameter, and `ValueError` if it cannot use the table.
+    Raises `NotationError` if there is no such player, parameter or rule set, and `ValueError` if it cannot use the
+    table.
     """
 
     __slots__ = ("_native", "text")
@@ -54,11 +56,12 @@ class Player:
         board: Board = DEFAULT_BOARD,
         table: Table | None = None,
         ply_limit: int = 1000,
+        rules: str = "blocked-goal",
         seed: int = 0,
         memory: int | str = "1GiB",
     ) -> None:
         native = None if table is None else table._native
-        self._native = _native.Player(text, board, native, ply_limit, seed, memory_of(memory))
+        self._native = _native.Player(text, board, native, ply_limit, rules, seed, memory_of(memory))
         self.text = text
 
     def __repr__(self) -> str:
@@ -78,7 +81,8 @@ class Player:
         The search ends at the first limit: simulations, expanded nodes, depth in plies, or seconds. Ctrl-C raises
         `KeyboardInterrupt`.
 
-        Raises `ValueError` if the game is over, the position is of another board, or the search would not end.
+        Raises `ValueError` if the game is over, the position has another board, ply limit or rule set, or the search
+        would not end.
         """
         return self.analyse(position, 1, playouts=playouts, nodes=nodes, depth=depth, seconds=seconds)[0]
 

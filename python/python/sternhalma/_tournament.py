@@ -100,7 +100,7 @@ def tournament(
     *,
     board: Board = DEFAULT_BOARD,
     table: Table | None = None,
-    rules: str | os.PathLike[str] | None = None,
+    rules: str | os.PathLike[str] = "blocked-goal",
     games: int | None = None,
     nodes: int | None = None,
     playouts: int | None = None,
@@ -129,8 +129,10 @@ def tournament(
 
     A player is a text such as "heur0,c=0.3", a program as "ugi:COMMAND", or an object. A mapping gives the players
     other names. Players of a `board` look up distances in `table`, and estimate them without one; `Player` objects keep
-    their tables, and their seeds are not used. The tournament starts processes of its own for a `Program`. With `rules`,
-    the name of a built-in rulesheet or the path of one, the players are policies such as "uct".
+    their tables, and their seeds and rule sets are not used. The tournament starts processes of its own for a `Program`.
+
+    `rules` is a rule set of Chinese Checkers, "blocked-goal" or "paper". It may also be the name of a built-in rulesheet
+    or the path of one. The players are then policies such as "uct".
 
     Each pairing plays `games` games, 20 by default, in pairs from the same opening with sides exchanged. `format` is
     "round-robin" or "gauntlet": the first player against all others. Openings have `opening_plies` random plies,
@@ -159,9 +161,10 @@ def tournament(
     for name, count in counts.items():
         if count is not None and count < 1:
             raise ValueError(f"{name}: expected 1 or more, got {count}")
-    if rules is None and (engine != "auto" or lock_step is not None or lenient):
+    rulesheet = None if isinstance(rules, str) and rules in _native.rule_sets() else os.fspath(rules)
+    if rulesheet is None and (engine != "auto" or lock_step is not None or lenient):
         raise TournamentError("engine, lock_step and lenient apply to rulesheets; specify `rules`")
-    if rules is not None and (table is not None or adjudicate):
+    if rulesheet is not None and (table is not None or adjudicate):
         raise TournamentError("table and adjudicate apply to Chinese Checkers, and `rules` is a rulesheet")
     if seconds is not None and not 0.001 <= seconds <= 1e6:
         raise ValueError(f"seconds: expected 0.001 to 1000000, got {seconds}")
@@ -179,7 +182,8 @@ def tournament(
         "board": board,
         "table": None if table is None else table._native,
         "adjudicate": adjudicate,
-        "rules": None if rules is None else os.fspath(rules),
+        "rules": rules if rulesheet is None else "",
+        "rulesheet": rulesheet,
         "engine": engine,
         "lock_step": lock_step,
         "lenient": lenient,

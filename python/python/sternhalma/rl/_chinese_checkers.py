@@ -31,7 +31,9 @@ class VectorChineseCheckers:
     a piece, in the same numbers. The last action is a pass, which is legal only if there is no move.
 
     The winner's reward is 1, the loser's is -1, and a draw has 0. A match is truncated as a draw at the ply
-    `ply_limit`, and terminated by a win or by two passes in a row.
+    `ply_limit`, and terminated by a win or by two passes in a row. `rules` is the rule set: under "blocked-goal" no
+    move may seal the goal of the other player, and the third occurrence of a position terminates the match as a draw;
+    "paper" has neither rule.
 
     With a `table` of the board, `distances` and `teacher` look up exact distances. `shaping` adds to each reward the
     change of the player's lead in the step, multiplied by this number; the lead is the distance of the other army minus
@@ -39,7 +41,8 @@ class VectorChineseCheckers:
 
     One thread at a time may use an environment; others get a `RuntimeError` while it steps.
 
-    Raises `BoardError` if the armies overlap, and `ValueError` if the table is of another board.
+    Raises `BoardError` if the armies overlap, `NotationError` if there is no such rule set, and `ValueError` if the
+    table is of another board.
     """
 
     def __init__(
@@ -51,6 +54,7 @@ class VectorChineseCheckers:
         table: Table | None = None,
         shaping: float = 0.0,
         ply_limit: int = 1000,
+        rules: str = "blocked-goal",
         autoreset: Autoreset = "next_step",
     ) -> None:
         for name, value, least in [("lanes", lanes, 1), ("threads", threads, 0), ("ply_limit", ply_limit, 1)]:
@@ -62,7 +66,7 @@ class VectorChineseCheckers:
             raise ValueError("shaping: expected a table too")
         mode_name(autoreset)
         self.autoreset: Autoreset = autoreset
-        self._board, self._table, self._ply_limit = board, table, ply_limit
+        self._board, self._table, self._ply_limit, self._rules = board, table, ply_limit, rules
         self._state = VectorState(
             np.zeros((lanes, 2 * board.cells), np.uint8),
             np.zeros((lanes, board.cells**2 + 1), np.bool_),
@@ -74,7 +78,7 @@ class VectorChineseCheckers:
         )
         self._final = np.zeros_like(self._state.observation)
         native = None if table is None else table._native
-        self._native = _native.CheckersLanes(board, threads, native, shaping, ply_limit, self._arrays())
+        self._native = _native.CheckersLanes(board, threads, native, shaping, ply_limit, rules, self._arrays())
         self._make_outputs()
 
     def _arrays(self) -> dict[str, Any]:
@@ -179,7 +183,8 @@ class VectorChineseCheckers:
 
         A row is a `Position`, a position string, or in an array of integers of the shape (n, 2 * pieces + 1): the cells
         of x, the cells of o, and the player to move, 0 or 1. Cells have their usual numbers. The number of steps of
-        these lanes is 0 afterwards. The ply of a position counts towards the limit; in an array it is 0.
+        these lanes is 0 afterwards. The ply of a position counts towards the limit; in an array it is 0. The position
+        is the first that counts for repetition.
 
         Raises `NotationError` or `StateError` with the first row that is no state of the board, and `ValueError` if the
         number of rows is another. No lane changes then.
@@ -249,7 +254,7 @@ class VectorChineseCheckers:
     def _position(self, row: str | Position) -> Position:
         if isinstance(row, Position):
             return row
-        return Position(row, board=self._board, ply_limit=self._ply_limit)
+        return Position(row, board=self._board, ply_limit=self._ply_limit, rules=self._rules)
 
     def _mask(self, mask: ArrayLike) -> NDArray[np.bool_]:
         """Returns a copy of a mask, which may be one of the arrays of the environment."""
