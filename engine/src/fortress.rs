@@ -132,52 +132,9 @@ fn reach(game: &ChineseCheckers, cell: Cell) -> CellSet {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicBool;
-
     use rand::SeedableRng;
-    use sternhalma_ggp::Limits;
 
     use super::*;
-    use crate::config::Roster;
-    use crate::distance::Distances;
-    use crate::engine_player::EnginePlayer;
-    use crate::game::GameSetup;
-    use crate::history::GameHistory;
-    use crate::player::player;
-
-    /// Plays a game of the fortress, as `side`, against the default player.
-    fn game(setup: GameSetup, side: Side, nodes: u64) -> GameHistory {
-        let distances = Distances::estimated(setup.board);
-        let made = |name: &str| player(&Roster::built_in().config(name).unwrap(), setup, Some(&distances)).unwrap();
-        let mut players: [Box<dyn EnginePlayer>; 2] = [made("fortress"), made("sternhalma,table_megabytes=1")];
-        if side == Side::O {
-            players.swap(0, 1);
-        }
-        let mut history = GameHistory::new(ChineseCheckers::of(setup, crate::Filter::All));
-        for (player, seed) in players.iter_mut().zip(1..) {
-            player.reset(seed);
-            player.begin(history.start());
-        }
-        while history.outcome().is_none() {
-            let state = *history.state();
-            let mover = &mut players[state.player() as usize];
-            let action = mover.choose(&state, Limits::expansions(nodes), &AtomicBool::new(false)).action;
-            history.play(action, Default::default());
-            players.iter_mut().for_each(|player| player.observe(action));
-        }
-        history
-    }
-
-    #[test]
-    fn the_fortress_draws_by_the_rules_of_the_paper_and_loses_by_the_others() {
-        let setup = GameSetup::new(Board::new(7, 6).unwrap()).with_ply_limit(300);
-        for side in Side::BOTH {
-            let drawn = game(setup, side, 100);
-            assert_eq!(drawn.outcome(), Some(Outcome::Draw), "{side}: {}", drawn.record());
-            let lost = game(setup.with_rules(RuleSet::BlockedGoal), side, 100);
-            assert_eq!(lost.outcome(), Some(Outcome::Won(side.other())), "{side}: {}", lost.record());
-        }
-    }
 
     #[test]
     fn a_fortress_seals_as_soon_as_it_can_and_stays() {

@@ -284,3 +284,46 @@ fn the_search_values_a_repetition_as_a_draw() {
     assert_eq!(value(8), SearchValue::Lead(0.0));
     assert_ne!(value(4), SearchValue::Lead(0.0), "the second occurrence");
 }
+
+/// Plays a game of the fortress, as `side`, against the default player.
+fn fortress_game(setup: GameSetup, side: Side) -> GameHistory {
+    let distances = Distances::estimated(setup.board);
+    let made = |name: &str| player(&Roster::built_in().config(name).unwrap(), setup, Some(&distances)).unwrap();
+    let mut players: [Box<dyn EnginePlayer>; 2] = [made("fortress"), made("sternhalma,table_megabytes=1")];
+    if side == Side::O {
+        players.swap(0, 1);
+    }
+    let mut history = GameHistory::new(ChineseCheckers::of(setup, Filter::All));
+    for (player, seed) in players.iter_mut().zip(1..) {
+        player.reset(seed);
+        player.begin(history.start());
+    }
+    while history.outcome().is_none() {
+        let state = *history.state();
+        let mover = &mut players[state.player() as usize];
+        let action = mover.choose(&state, Limits::expansions(100), &AtomicBool::new(false)).action;
+        history.play(action, Default::default());
+        players.iter_mut().for_each(|player| player.observe(action));
+    }
+    history
+}
+
+#[test]
+fn the_default_player_wins_against_the_fortress_on_small_boards() {
+    for (size, pieces) in [(5, 5), (5, 6), (6, 6), (7, 6)] {
+        let setup = setup(size, pieces).with_ply_limit(300);
+        for side in Side::BOTH {
+            let game = fortress_game(setup, side);
+            assert_eq!(game.outcome(), Some(Outcome::Won(side.other())), "{side}: {}", game.record());
+        }
+    }
+}
+
+#[test]
+fn the_fortress_draws_under_the_rules_of_the_paper() {
+    let setup = setup(7, 6).with_rules(RuleSet::Paper).with_ply_limit(300);
+    for side in Side::BOTH {
+        let game = fortress_game(setup, side);
+        assert_eq!(game.outcome(), Some(Outcome::Draw), "{side}: {}", game.record());
+    }
+}
