@@ -57,15 +57,24 @@ impl CommandContext {
     }
 
     /// Opens the table that a user names and checks all of its blocks at once.
-    /// Later look-ups check nothing. Players and commands that read the whole
-    /// table use this.
+    /// Later look-ups check nothing. Commands that read the whole table use this.
     pub fn open_verified(&self, name: &Path) -> Result<Table> {
-        let table = self.open_unchecked(name)?;
-        Verifier::new(&table).check(&())?;
-        Ok(table)
+        verified(self.open_unchecked(name)?)
+    }
+
+    /// Opens the table that a user names as [`open_verified`](CommandContext::open_verified) does, for a search.
+    pub fn open_for_search(&self, name: &Path) -> Result<Table> {
+        let path = self.tables.find(name)?;
+        verified(self.tables.open(&path, self.tables.search_options(&path))?)
     }
 
     fn open_with(&self, name: &Path, options: TableOptions) -> Result<Table> {
-        self.tables.open(&self.tables.find(name)?, options)
+        self.tables.open(&self.tables.find(name)?, options.load_budget(self.tables.load_budget()))
     }
+}
+
+/// Checks all blocks of a table.
+fn verified(table: Table) -> Result<Table> {
+    Verifier::new(&table).check(&())?;
+    Ok(table)
 }

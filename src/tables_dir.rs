@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use bytesize::ByteSize;
 use clap::Args;
 use indicatif::HumanBytes;
-use sternhalma_builder::check_memory;
+use sternhalma_builder::{check_memory, total_memory};
 use sternhalma_data::table::{Coverage, Layout, TablesDir, find_table, parse_table_name, table_name, tables_dir};
 use sternhalma_data::{Board, Encoding, Prefix, Table, TableOptions};
 use sternhalma_ggp::messages::nearest;
@@ -27,9 +27,9 @@ pub struct TablesArgs {
     // Clap would show an option that the environment sets in every usage line, so `TablesArgs::dir` reads the variable.
     #[arg(long = "tables", value_name = "DIR", global = true, help_heading = "Global options")]
     tables_dir: Option<PathBuf>,
-    /// Memory for the part of a table nearest the goal, e.g. `4GiB`; the rest stays on disk
-    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "0", hide_default_value = true, global = true, help_heading = "Global options")]
-    load_budget: ByteSize,
+    /// Memory for the part of a table nearest the goal, e.g. `4GiB`; the rest stays on disk [default: 0; players: a quarter of the memory if it is available]
+    #[arg(long, value_name = "SIZE", value_parser = size, global = true, help_heading = "Global options")]
+    load_budget: Option<ByteSize>,
 }
 
 impl TablesArgs {
@@ -61,7 +61,16 @@ impl TablesArgs {
 
     /// Returns the memory for the part of a table nearest the goal, in bytes.
     pub fn load_budget(&self) -> u64 {
-        self.load_budget.as_u64()
+        self.load_budget.map_or(0, |budget| budget.as_u64())
+    }
+
+    /// Returns the settings for the table of a search, which reads it at random. Without a given budget, as much of
+    /// the file as fits in a quarter of the memory is loaded, if that memory is available.
+    pub fn search_options(&self, path: &Path) -> TableOptions {
+        let file = path.metadata().map_or(0, |metadata| metadata.len());
+        let budget = file.min(total_memory() / 4);
+        let is_automatic = self.load_budget.is_none() && check_memory(budget).is_ok();
+        Table::options().load_budget(if is_automatic { budget } else { self.load_budget() })
     }
 
     /// Returns the path of the table that the user names: a path, or the name
@@ -146,12 +155,11 @@ impl TablesArgs {
     ///
     /// Fails if the memory is not available, or the table cannot be opened.
     pub fn open(&self, path: &Path, options: TableOptions) -> Result<Table> {
-        let budget = self.load_budget();
-        if budget > 0 {
+        if let Some(budget) = self.load_budget.map(|budget| budget.as_u64()).filter(|&budget| budget > 0) {
             let file = path.metadata().map_or(0, |metadata| metadata.len());
             advise(check_memory(budget.min(file)), "give a smaller --load-budget or free some memory")?;
         }
-        Ok(options.load_budget(budget).open(path)?)
+        Ok(options.open(path)?)
     }
 }
 

@@ -156,6 +156,8 @@ pub struct PvsConfig {
     pub moves: Filter,
     /// The size of the transposition table, in units of 2^20 bytes.
     pub table_megabytes: u32,
+    /// The number of threads. The moves of a search with several depend on their timing.
+    pub threads: u32,
     /// Whether the depth of late moves is reduced.
     pub reductions: bool,
     /// Whether hopeless moves and decided nodes are pruned.
@@ -186,6 +188,9 @@ pub enum Evaluation {
 
 /// The largest size of a transposition table, in units of 2^20 bytes.
 pub(crate) const MOST_MEGABYTES: u32 = 1 << 16;
+
+/// The largest number of threads of a search.
+pub(crate) const MOST_THREADS: u32 = 256;
 
 /// An error in a player's configuration.
 #[derive(Debug, Error)]
@@ -509,6 +514,9 @@ impl PvsConfig {
     fn check(&self) -> Result<(), String> {
         if self.depth == 0 || !(1..=MOST_MEGABYTES).contains(&self.table_megabytes) {
             return Err(format!("`depth` is at least 1, and `table_megabytes` 1 to {MOST_MEGABYTES}"));
+        }
+        if !(1..=MOST_THREADS).contains(&self.threads) {
+            return Err(format!("`threads` are 1 to {MOST_THREADS}"));
         }
         // This keeps evaluations far below the values of won races (`pvs::value`).
         const MOST_WEIGHT: i32 = 10_000;

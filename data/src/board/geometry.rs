@@ -235,17 +235,26 @@ impl Geometry {
     /// one that moves. `from` itself is empty and not a destination.
     pub fn destinations(&self, others: CellSet, from: Cell) -> CellSet {
         let steps = self.neighbors(from) - others;
-        (steps | self.jump_chain(others, from)).without(from)
+        (steps | self.jump_chain(others, others, from)).without(from)
     }
 
-    /// Returns the cells that chains of jumps reach from `from`, and `from`.
+    /// Returns the [`destinations`](Geometry::destinations) of moves that jump only over pieces of
+    /// `hurdles`, which are some of the `others`.
     #[inline]
-    fn jump_chain(&self, others: CellSet, from: Cell) -> CellSet {
+    pub fn destinations_over(&self, hurdles: CellSet, others: CellSet, from: Cell) -> CellSet {
+        let steps = self.neighbors(from) - others;
+        (steps | self.jump_chain(hurdles, others, from)).without(from)
+    }
+
+    /// Returns the cells that chains of jumps over `hurdles` reach from `from`, and `from`. No jump
+    /// ends on a cell of `others`.
+    #[inline]
+    fn jump_chain(&self, hurdles: CellSet, others: CellSet, from: Cell) -> CellSet {
         let mut reached = CellSet::single(from);
         let mut todo = reached;
         while let Some(cell) = todo.pop_first() {
             let window = &self.windows[cell.index()];
-            let mut overs = (others.bits() >> window.first) as u32 & window.neighbors;
+            let mut overs = (hurdles.bits() >> window.first) as u32 & window.neighbors;
             while overs != 0 {
                 let landing = window.across[overs.trailing_zeros() as usize] - others - reached;
                 reached |= landing;

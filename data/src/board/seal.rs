@@ -43,8 +43,13 @@ pub struct SealRule {
     reach: Vec<CellSet>,
     /// By the player whose pieces seal: the goal of the opponent.
     goals: [CellSet; 2],
+    /// By the player whose pieces seal: the cells of all walls.
+    walls: [CellSet; 2],
     patterns: Patterns,
 }
+
+/// The number of pieces of the smallest wall, except in [`Patterns::Any`]: the reach of the tip.
+const SMALLEST_WALL: usize = 4;
 
 /// The seals that are possible on a board. The tests enumerate them.
 #[derive(Clone, Copy, Debug)]
@@ -113,7 +118,18 @@ impl SealRule {
             9..=10 if board.size() >= 7 => Patterns::Zone(zones(board, &[0, 1, 2, 3, 4, 5, 6, 9])),
             _ => Patterns::Any,
         };
-        SealRule { geometry, reach, goals, patterns }
+        let mut rule = SealRule { geometry, reach, goals, walls: [CellSet::EMPTY; 2], patterns };
+        rule.walls = Side::BOTH.map(|side| {
+            rule.possible(side).iter().fold(CellSet::EMPTY, |walls, cell| walls | rule.reach[cell.index()])
+        });
+        rule
+    }
+
+    /// Returns whether an army can seal the goal of the opponent with one move, or has sealed it. `true` may be
+    /// wrong, `false` never is.
+    #[inline]
+    pub fn is_near(&self, army: CellSet, side: Side) -> bool {
+        matches!(self.patterns, Patterns::Any) || (army & self.walls[side as usize]).len() + 1 >= SMALLEST_WALL
     }
 
     /// Returns the part of the opponent's goal that the pieces of `side` seal, if there is one.

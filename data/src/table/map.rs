@@ -1,4 +1,4 @@
-//! Files mapped into memory. This is the only unsafe code of the project.
+//! Files mapped into memory, and advice about memory. This is the only unsafe code of the project.
 
 use std::fs::File;
 use std::io;
@@ -135,6 +135,40 @@ fn replace(file: &File, mapped: Mmap, bytes: usize) -> io::Result<Mmap> {
 #[cfg(not(unix))]
 fn replace(_: &File, mapped: Mmap, _: usize) -> io::Result<Mmap> {
     Ok(mapped)
+}
+
+/// Asks the system to use huge pages for memory that is not used yet. This may only change the
+/// speed. Parts of pages at both ends are left out.
+pub fn advise_huge_pages<T>(memory: &[T]) {
+    #[cfg(target_os = "linux")]
+    {
+        let range = memory.as_ptr_range();
+        let start = (range.start as usize).next_multiple_of(page_bytes());
+        let end = range.end as usize / page_bytes() * page_bytes();
+        if let Some(bytes) = end.checked_sub(start).filter(|&bytes| bytes > 0) {
+            let start = memory.as_ptr().cast::<u8>().wrapping_add(start - range.start as usize);
+            // SAFETY: the range is in memory of the slice, and the advice changes no byte.
+            unsafe {
+                libc::madvise(start.cast_mut().cast(), bytes, libc::MADV_HUGEPAGE);
+            }
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = memory;
+}
+
+/// Starts to load the cache line of an element, if the processor can. This may only change the
+/// speed. An index beyond the slice is ignored.
+#[inline]
+pub fn prefetch<T>(slice: &[T], index: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(element) = slice.get(index) {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: the address is that of an element, and the instruction changes nothing but caches.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(element).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (slice, index);
 }
 
 /// Returns the size of a page, or 1 on systems where nothing is loaded.

@@ -28,7 +28,7 @@ pub use export::write_lex;
 pub use format::{
     Ans, Block, Encoding, EncodingError, LayerTraffic, Layout, Partition, Provenance, TableInfo, Zstd, checksum,
 };
-pub use map::install_sigbus_handler;
+pub use map::{advise_huge_pages, install_sigbus_handler, prefetch};
 pub use names::{TABLES_VARIABLE, find_table, parse_table_name, table_name, tables_dir};
 pub use options::TableOptions;
 pub use probe::ProbedState;

@@ -1,6 +1,6 @@
 //! Distances as integers, with a cache for slow ones.
 
-use sternhalma_data::{Rank, State};
+use sternhalma_data::{CellSet, Rank, State};
 
 use crate::distance::Distances;
 
@@ -30,6 +30,11 @@ impl DistanceCache {
         // No army has this rank.
         let empty = CachedDistance { rank: u64::MAX, distance: 0 };
         DistanceCache { entries: if fast { Vec::new() } else { vec![empty; CACHE_ENTRIES] }, distances }
+    }
+
+    /// Returns the cells of the armies whose exact distance is known, in goal order.
+    pub fn covered(&self) -> CellSet {
+        self.distances.table().map_or(CellSet::EMPTY, |table| table.prefix().cells())
     }
 
     /// Returns the distance of an army with its rank.

@@ -1,8 +1,10 @@
 //! Principal-variation search for Chinese Checkers: the default player.
 //!
-//! `search.rs` has iterative deepening and the search. `moves.rs` orders moves
-//! by their gain. `value.rs` evaluates states with the weights of `weights.rs`. `table.rs` stores states by the
-//! keys of `node.rs`. `distance_cache.rs` looks up distances.
+//! `search.rs` has iterative deepening and the search. `moves.rs` orders moves by
+//! their gain. `node.rs` generates moves, with bounds of the distances after
+//! them, and looks up these distances in `distance_cache.rs`. `value.rs` evaluates
+//! states with the weights of `weights.rs`. `table.rs` stores states by the keys
+//! of `node.rs`, for all threads.
 
 mod distance_cache;
 mod moves;
@@ -16,7 +18,7 @@ mod weights;
 mod tests;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use sternhalma_data::Move;
 use sternhalma_ggp::{Limits, MemoryBudget, MemoryUse};
@@ -29,14 +31,17 @@ use crate::repetition::Repetitions;
 use distance_cache::DistanceCache;
 use moves::MoveOrdering;
 use node::SearchContext;
-use search::{MOST_PLIES, Memory, PvsSearch, RootFilter};
+use search::{MOST_PLIES, PvsSearch, RootFilter, Worker};
 use table::TranspositionTable;
 
 /// A player with principal-variation search.
 pub(crate) struct PvsPlayer {
     config: PvsConfig,
-    context: SearchContext,
-    memory: Memory,
+    table: TranspositionTable,
+    /// The worker of the thread that calls the player.
+    main: Worker,
+    /// The workers of the other threads.
+    helpers: Vec<Worker>,
     /// The memory of the transposition table.
     _used: MemoryUse,
     /// The state of the game after the last search, if there was one.
@@ -59,23 +64,72 @@ impl PvsPlayer {
         let table = TranspositionTable::new(config.table_megabytes.min(room));
         let mut used = MemoryUse::of(memory);
         used.set(table.bytes() as u64);
-        let memory = Memory { table, ordering: MoveOrdering::new(MOST_PLIES) };
-        let context = SearchContext::new(game, DistanceCache::new(distances), config);
-        let config = config.clone();
-        PvsPlayer { config, context, memory, _used: used, now: None, seen: Vec::new(), excluded: Vec::new() }
+        let worker = || {
+            let context = SearchContext::new(game.clone(), DistanceCache::new(distances.clone()), config);
+            Worker { context, ordering: MoveOrdering::new(MOST_PLIES) }
+        };
+        let helpers = (1..config.threads).map(|_| worker()).collect();
+        PvsPlayer {
+            config: config.clone(),
+            table,
+            main: worker(),
+            helpers,
+            _used: used,
+            now: None,
+            seen: Vec::new(),
+            excluded: Vec::new(),
+        }
     }
 
     fn see(&mut self, state: &GameState) {
         if self.now != Some(*state) {
             self.now = Some(*state);
-            self.seen.push(self.context.placement_key(state));
-            let SearchContext { game, played, .. } = &mut self.context;
+            self.seen.push(self.main.context.placement_key(state));
+            let SearchContext { game, played, .. } = &mut self.main.context;
             played.push(game, state);
             // Proofs do not count with a draw by repetition, which is now possible.
             if played.count(state.placement()) > 1 {
-                self.memory.table.clear();
+                self.table.clear();
             }
         }
+    }
+}
+
+impl PvsPlayer {
+    fn workers(&mut self) -> impl Iterator<Item = &mut Worker> {
+        std::iter::once(&mut self.main).chain(&mut self.helpers)
+    }
+
+    /// Searches with all threads. They share the transposition table, and that of the caller
+    /// determines the move (lazy SMP). Each has an equal part of the limit of expansions.
+    fn search(&mut self, state: &GameState, limits: Limits, stop: &AtomicBool, watch: &mut SearchObserver) -> Choice {
+        let PvsPlayer { config, table, main, helpers, seen, excluded, .. } = self;
+        let (config, table, filter) = (&*config, &*table, RootFilter { seen, excluded });
+        let threads = helpers.len() as u64 + 1;
+        let part = |index: u64| limits.expansions.map(|all| (all / threads + u64::from(index < all % threads)).max(1));
+        let depth = limits.depth.map_or(config.depth, |depth| depth.min(config.depth)).clamp(1, MOST_PLIES);
+        let is_done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let mut running = Vec::new();
+            for (index, helper) in (1..).zip(helpers) {
+                helper.context.played.clone_from(&main.context.played);
+                let limits = Limits { expansions: part(index), ..Limits::default() };
+                let is_done = &is_done;
+                // Half of the threads begin with the next depth, so that not all search the same.
+                let depths = 1 + (index % 2) as u32..=MOST_PLIES;
+                running.push(scope.spawn(move || {
+                    PvsSearch::new(helper, table, config, limits, is_done).run(state, filter, depths, &mut |_| ())
+                }));
+            }
+            let own = Limits { expansions: part(0), ..limits };
+            let mut choice = PvsSearch::new(main, table, config, own, stop).run(state, filter, 1..=depth, watch);
+            is_done.store(true, Relaxed);
+            for helper in running {
+                let helper = helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                choice.spent.expansions += helper.spent.expansions;
+            }
+            choice
+        })
     }
 }
 
@@ -86,30 +140,24 @@ impl EnginePlayer for PvsPlayer {
 
     fn think(&mut self, state: &GameState, limits: Limits, stop: &AtomicBool, watch: &mut SearchObserver) -> Choice {
         self.see(state);
-        if let Some(action) = only_action(&self.context.game, state) {
+        if let Some(action) = only_action(&self.main.context.game, state) {
             return forced(action, watch);
         }
-        self.memory.table.grow_older();
-        self.memory.ordering.grow_older();
-        let depth = limits.depth.map_or(self.config.depth, |depth| depth.min(self.config.depth));
-        PvsSearch::new(&mut self.context, &mut self.memory, &self.config, limits, stop).run(
-            state,
-            RootFilter { seen: &self.seen, excluded: &self.excluded },
-            depth,
-            watch,
-        )
+        self.table.grow_older();
+        self.workers().for_each(|worker| worker.ordering.grow_older());
+        self.search(state, limits, stop, watch)
     }
 
     fn observe(&mut self, action: Action) {
         if let Some(mut state) = self.now {
-            self.context.game.play_action(&mut state, action);
+            self.main.context.game.play_action(&mut state, action);
             self.see(&state);
         }
     }
 
     fn begin(&mut self, start: &GameState) {
         // Without the rule about repetition, a game begins at the first search.
-        if self.context.game.counted_placement(start).is_some() {
+        if self.main.context.game.counted_placement(start).is_some() {
             self.see(start);
         }
     }
@@ -120,10 +168,10 @@ impl EnginePlayer for PvsPlayer {
     }
 
     fn reset(&mut self, _: u64) {
-        self.memory.table.clear();
-        self.memory.ordering = MoveOrdering::new(MOST_PLIES);
+        self.table.clear();
+        self.workers().for_each(|worker| worker.ordering = MoveOrdering::new(MOST_PLIES));
         self.now = None;
         self.seen.clear();
-        self.context.played = Repetitions::default();
+        self.main.context.played = Repetitions::default();
     }
 }

@@ -3,33 +3,15 @@
 use sternhalma_data::{Cell, Move, Side};
 
 use super::distance_cache::MOVE;
-use super::node::{SearchContext, SearchNode, Standing};
-use crate::filter::Filter;
+use super::node::{SearchNode, Standing};
 
-/// A move with the resulting distance.
+/// A move with the standing of the mover after it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ScoredMove {
     pub mv: Move,
-    /// The standing of the mover after the move.
     pub standing: Standing,
     /// The priority; the highest is searched first.
     pub order: i32,
-}
-
-/// Appends the moves of a node with their distances, unordered.
-#[inline]
-pub(super) fn generate(context: &mut SearchContext, node: &SearchNode, filter: Filter, out: &mut Vec<ScoredMove>) {
-    let player = node.state.player();
-    let (view, _) = context.game.ranked(&node.state, player);
-    let pieces = context.game.pieces(&node.state, filter);
-    let board = context.game.board();
-    for (from, to) in pieces.iter() {
-        let rest = context.rest(view.cells().without(from.to_goal_order(board, player)));
-        for to in to {
-            let standing = context.standing_with(&rest, to.to_goal_order(board, player));
-            out.push(ScoredMove { mv: Move { from, to }, standing, order: 0 });
-        }
-    }
 }
 
 /// The moves that caused cutoffs.
@@ -76,23 +58,19 @@ impl MoveOrdering {
         others.iter().for_each(|other| add(other.mv, -weight));
     }
 
-    /// Sets the priority of each move of a node: the best known move, then
-    /// gain, killers and history.
+    /// Sets the priority of each move of a node by gain, killers and history.
     #[inline]
-    pub fn order(&self, node: &SearchNode, best: Option<Move>, ply: u32, moves: &mut [ScoredMove]) {
+    pub fn order(&self, node: &SearchNode, ply: u32, moves: &mut [ScoredMove]) {
         let player = node.state.player();
-        let before = node.standings[player as usize].worth;
+        let before = node.standings[player as usize].worth();
         let killers = &self.killers[ply as usize];
         for candidate in moves {
             let mv = candidate.mv;
-            let gain = candidate.standing.worth - before;
+            let gain = candidate.standing.worth() - before;
             let mut order = gain * (MOST_HISTORY / MOVE);
             order += self.history[MoveOrdering::place(player, mv)];
             if killers.contains(&Some(mv)) {
                 order += 2 * MOST_HISTORY;
-            }
-            if best == Some(mv) {
-                order = i32::MAX;
             }
             candidate.order = order;
         }

@@ -7,8 +7,11 @@ use sternhalma_data::board::{PartialRank, SealRule};
 use sternhalma_data::{Cell, CellSet, Geometry, Move, Rank, RuleSet, Side, State};
 use sternhalma_ggp::arena::derive_seed;
 
-use super::weights::{RestWorth, Weights};
+use super::distance_cache::MOVE;
+use super::moves::ScoredMove;
+use super::weights::{Formation, Weights};
 use super::{Action, ChineseCheckers, DistanceCache, GameState, PvsConfig};
+use crate::filter::Filter;
 use crate::repetition::Repetitions;
 
 /// A state with its key and the distances of both armies.
@@ -24,19 +27,17 @@ pub(super) struct SearchNode {
 /// The standing of an army, in hundredths of a move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Standing {
-    /// The distance to the goal.
+    /// The distance to the goal, or a lower bound.
     pub distance: i32,
-    /// The positional value while the armies may meet; pieces far from the
-    /// goal reduce it.
-    pub worth: i32,
+    pub formation: Formation,
 }
 
-/// All pieces of an army except one, prepared for any cell of the missing
-/// piece.
-pub(super) struct Rest {
-    cells: CellSet,
-    ranks: PartialRank,
-    worth: RestWorth,
+impl Standing {
+    /// Returns the value of the army while the armies may meet.
+    #[inline]
+    pub fn worth(self) -> i32 {
+        self.formation.value - self.distance
+    }
 }
 
 /// Random numbers whose exclusive or is the key of a state [Zobrist 1970].
@@ -73,6 +74,10 @@ pub(super) struct SearchContext {
     /// Whether keys include the ply, because the search can reach the ply
     /// limit.
     keyed_by_ply: bool,
+    /// The cells of the armies whose exact distance is known, in goal order.
+    covered: CellSet,
+    /// The number of rows between the tips of the goals.
+    rows: i32,
 }
 
 impl SearchContext {
@@ -80,7 +85,10 @@ impl SearchContext {
         let weights = Weights::new(game.geometry(), weights);
         let seal = (game.rules() == RuleSet::Paper).then(|| SealRule::new(game.board()));
         let (played, zobrist) = (Repetitions::default(), Zobrist::new());
-        SearchContext { game, distances, weights, played, seal, own: Side::X, zobrist, keyed_by_ply: false }
+        let covered = distances.covered();
+        let rows = 2 * (game.geometry().size() as i32 - 1);
+        let (own, keyed_by_ply) = (Side::X, false);
+        SearchContext { game, distances, weights, played, seal, own, zobrist, keyed_by_ply, covered, rows }
     }
 
     pub fn geometry(&self) -> &'static Geometry {
@@ -157,22 +165,85 @@ impl SearchContext {
     #[inline]
     pub fn standing(&mut self, army: State) -> Standing {
         let distance = self.distances.distance(army, Rank::of(army));
-        Standing { distance, worth: self.weights.of(army.cells()) - distance }
+        Standing { distance, formation: self.weights.of(army.cells()) }
     }
 
-    /// Returns the standing of an army that has `others` and a piece on
-    /// `cell`.
+    /// Returns whether a move of the player to move may end the game.
     #[inline]
-    pub fn standing_with(&mut self, others: &Rest, cell: Cell) -> Standing {
-        let army = others.cells.with(cell);
-        let distance = self.distances.distance(State::from_cells(army), others.ranks.rank_with(cell));
-        Standing { distance, worth: self.weights.with(&others.worth, cell) - distance }
+    pub fn may_end(&self, state: &GameState) -> bool {
+        let occupied = state.army(Side::X) | state.army(Side::O);
+        let is_nearly_full = |side| (self.game.goal_corner(side) - occupied).len() <= 1;
+        is_nearly_full(Side::X) || is_nearly_full(Side::O) || state.ply() + 1 >= self.game.ply_limit()
     }
 
-    /// Prepares all pieces of an army except one.
+    /// Returns whether a move of the player to move may shut out the player that searches.
     #[inline]
-    pub fn rest(&self, cells: CellSet) -> Rest {
-        Rest { cells, ranks: PartialRank::new(cells), worth: self.weights.of_rest(cells) }
+    pub fn may_shut_out(&self, state: &GameState) -> bool {
+        let mover = state.player();
+        mover != self.own && self.seal.as_ref().is_some_and(|seal| seal.is_near(state.army(mover), mover))
+    }
+
+    /// Returns whether armies with these standings have passed each other: every piece of `x` is in
+    /// a higher row than every piece of `o`. Such armies could only meet by moving backward.
+    #[inline]
+    pub fn have_passed(&self, own: Standing, other: Standing) -> bool {
+        own.formation.rear + other.formation.rear < self.rows
+    }
+
+    /// Appends the moves of a node, each with a lower bound of the distance of the army after it.
+    /// The distance of a covered army is exact. A move that an army could also make alone reduces it
+    /// by at most 1, if the army is covered before and after the move.
+    #[inline]
+    pub fn outline(&self, node: &SearchNode, filter: Filter, out: &mut Vec<ScoredMove>) {
+        let (player, board, geometry) = (node.state.player(), self.game.board(), self.geometry());
+        let (own, others) = (node.state.army(player), node.state.army(player.other()));
+        let army = State::from_army(board, player, own).cells();
+        let is_covered = army.is_subset(self.covered);
+        let least = (node.standings[player as usize].distance - MOVE).max(0);
+        let formation = self.weights.army(army);
+        for (from, to) in self.game.pieces(&node.state, filter).iter() {
+            let rest = formation.without(from.to_goal_order(board, player));
+            let alone = match is_covered {
+                true if (to - geometry.neighbors(from)).is_empty() => to,
+                true => geometry.destinations_over(own.without(from), (own | others).without(from), from),
+                false => CellSet::EMPTY,
+            };
+            for to in to {
+                let cell = to.to_goal_order(board, player);
+                let bounded = alone.contains(to) && self.covered.contains(cell);
+                let standing =
+                    Standing { distance: if bounded { least } else { 0 }, formation: self.weights.with(&rest, cell) };
+                out.push(ScoredMove { mv: Move { from, to }, standing, order: 0 });
+            }
+        }
+    }
+
+    /// Replaces the bound of a distance after a move by the distance.
+    #[inline]
+    pub fn look_up(&mut self, node: &SearchNode, candidate: &mut ScoredMove) {
+        let (player, Move { from, to }) = (node.state.player(), candidate.mv);
+        let army = node.state.army(player).without(from).with(to);
+        let army = State::from_army(self.game.board(), player, army);
+        candidate.standing.distance = self.distances.distance(army, Rank::of(army));
+    }
+
+    /// Replaces the bounds of the distances after moves by the distances, as [`look_up`] does, but
+    /// faster if several moves in succession are of the same piece.
+    ///
+    /// [`look_up`]: SearchContext::look_up
+    #[inline]
+    pub fn look_up_all(&mut self, node: &SearchNode, candidates: &mut [ScoredMove]) {
+        let (player, board) = (node.state.player(), self.game.board());
+        let army = State::from_army(board, player, node.state.army(player)).cells();
+        for moves in candidates.chunk_by_mut(|one, next| one.mv.from == next.mv.from) {
+            let others = army.without(moves[0].mv.from.to_goal_order(board, player));
+            let ranks = PartialRank::new(others);
+            for candidate in moves {
+                let cell = candidate.mv.to.to_goal_order(board, player);
+                let after = State::from_cells(others.with(cell));
+                candidate.standing.distance = self.distances.distance(after, ranks.rank_with(cell));
+            }
+        }
     }
 
     /// Returns the node after an action, given the standing of

@@ -10,22 +10,26 @@
 //! 4. A node far above the window is not searched (reverse futility pruning),
 //!    nor one that exceeds it after a pass (null move).
 //! 5. The moves are generated. A player without a move passes.
-//! 6. At depth 1 the children are evaluated in one loop.
-//! 7. At other depths the best remaining move is played next: the move from the
-//!    transposition table, then by gain, killer moves and history.
-//! 8. A late move far below the window is not searched (futility pruning).
+//! 6. At depth 1 the children are evaluated in one loop. Those that cannot exceed
+//!    the window by a bound of their distance are not looked up.
+//! 7. At other depths the move from the transposition table is searched first.
+//!    Only then the distances after the other moves are looked up. The best
+//!    remaining move is next, by gain, killer moves and history.
+//! 8. A late move far below the window is not searched (futility pruning). If a
+//!    bound of its distance shows this, the distance is not looked up.
 //! 9. A late move is first searched to a smaller depth (late move reduction),
 //!    then in a null window, and in the whole window if it improves alpha.
 //! 10. A value of at least beta ends the node, and the move is remembered for
 //!     the ordering.
 //! 11. The value and the best move are stored in the transposition table.
 
+use std::ops::RangeInclusive;
 use std::sync::atomic::AtomicBool;
 
 use sternhalma_data::Move;
 use sternhalma_ggp::{LimitChecker, Limits};
 
-use super::moves::{MoveOrdering, ScoredMove, generate};
+use super::moves::{MoveOrdering, ScoredMove};
 use super::node::{SearchContext, SearchNode};
 use super::table::{Bound, TableEntry, TranspositionTable};
 use super::value::{self, LEAST_WIN, UNPROVEN, WIN, from_table, is_proof, to_table};
@@ -37,9 +41,9 @@ use crate::game::{Action, GameState};
 /// The maximum number of plies of a search.
 pub(super) const MOST_PLIES: u32 = 100;
 
-/// The data that a player keeps from move to move.
-pub(super) struct Memory {
-    pub table: TranspositionTable,
+/// What a thread of the search keeps from move to move.
+pub(super) struct Worker {
+    pub context: SearchContext,
     pub ordering: MoveOrdering,
 }
 
@@ -82,7 +86,7 @@ struct Window {
 impl Window {
     /// Returns whether the window only tests a bound.
     fn is_null(self) -> bool {
-        self.beta - self.alpha == 1
+        self.alpha + 1 == self.beta
     }
 
     /// Returns the window of a child with a depth.
@@ -104,7 +108,8 @@ impl Window {
 /// One search for a move.
 pub(super) struct PvsSearch<'a> {
     context: &'a mut SearchContext,
-    memory: &'a mut Memory,
+    ordering: &'a mut MoveOrdering,
+    table: &'a TranspositionTable,
     config: &'a PvsConfig,
     checker: LimitChecker<'a>,
     /// The moves of all nodes on the path.
@@ -114,29 +119,38 @@ pub(super) struct PvsSearch<'a> {
 }
 
 impl<'a> PvsSearch<'a> {
+    /// Creates a search, which may share the table with others.
     pub fn new(
-        context: &'a mut SearchContext,
-        memory: &'a mut Memory,
+        worker: &'a mut Worker,
+        table: &'a TranspositionTable,
         config: &'a PvsConfig,
         limits: Limits,
         stop: &'a AtomicBool,
     ) -> PvsSearch<'a> {
+        let Worker { context, ordering } = worker;
         let checker = LimitChecker::new(limits, stop);
-        PvsSearch { context, memory, config, checker, moves: Vec::new(), race_is_leaf: true }
+        PvsSearch { context, ordering, table, config, checker, moves: Vec::new(), race_is_leaf: true }
     }
 
     /// Returns the move to play in a state with at least one move, or no move if
-    /// all are omitted. `watch` is called after each depth.
-    pub fn run(mut self, state: &GameState, filter: RootFilter<'_>, depth: u32, watch: &mut SearchObserver) -> Choice {
+    /// all are omitted. `depths` are searched in order. `watch` is called after
+    /// each.
+    pub fn run(
+        mut self,
+        state: &GameState,
+        filter: RootFilter<'_>,
+        depths: RangeInclusive<u32>,
+        watch: &mut SearchObserver,
+    ) -> Choice {
         let root = self.context.root(state, MOST_PLIES);
         let played = self.context.played.len();
-        self.race_is_leaf = !value::have_passed(self.context, state);
+        self.race_is_leaf = !self.have_passed(&root);
         let (mut moves, complete) = self.root_moves(&root, filter);
         if moves.is_empty() {
             return Choice { action: None, spent: self.checker.spent() };
         }
         let mut last = None;
-        for depth in 1..=depth.clamp(1, MOST_PLIES) {
+        for depth in depths {
             let Some(value) = self.aspire(&root, &mut moves, depth, last) else { break };
             // Some moves out of a loss were not searched.
             let value = if complete { value } else { value.max(-UNPROVEN) };
@@ -157,7 +171,8 @@ impl<'a> PvsSearch<'a> {
     fn root_moves(&mut self, root: &SearchNode, filter: RootFilter<'_>) -> (Vec<ScoredMove>, bool) {
         self.checker.expand();
         let mut moves = Vec::new();
-        generate(self.context, root, self.config.moves, &mut moves);
+        self.context.outline(root, self.config.moves, &mut moves);
+        self.context.look_up_all(root, &mut moves);
         moves.retain(|candidate| !filter.excluded.contains(&candidate.mv));
         let all = moves.len();
         let mut fresh = moves.clone();
@@ -169,8 +184,11 @@ impl<'a> PvsSearch<'a> {
         if !fresh.is_empty() {
             moves = fresh;
         }
-        let best = self.memory.table.get(root.key).and_then(|entry| entry.best);
-        self.memory.ordering.order(root, best, 0, &mut moves);
+        let best = self.table.get(root.key).and_then(|entry| entry.best);
+        self.ordering.order(root, 0, &mut moves);
+        if let Some(best) = moves.iter_mut().find(|candidate| Some(candidate.mv) == best) {
+            best.order = i32::MAX;
+        }
         moves.sort_by_key(|candidate| std::cmp::Reverse(candidate.order));
         let complete = moves.len() == all && self.config.moves == Filter::All;
         (moves, complete)
@@ -227,8 +245,12 @@ impl<'a> PvsSearch<'a> {
         }
         // Step 2. Leaf.
         let is_leaf = window.depth == 0 || window.ply >= MOST_PLIES;
-        if is_leaf || self.race_is_leaf && value::have_passed(self.context, &node.state) {
+        if is_leaf || self.race_is_leaf && self.have_passed(node) {
             return Some(value::of_node(self.context, node));
+        }
+        // A leaf cannot repeat its parent, where the other player is to move.
+        if window.depth == 1 {
+            return self.inner_value(node, window);
         }
         let played = self.context.played.len();
         self.context.played.push(&self.context.game, &node.state);
@@ -240,7 +262,7 @@ impl<'a> PvsSearch<'a> {
     /// Returns the value of a node that is not a leaf, from step 3 on.
     fn inner_value(&mut self, node: &SearchNode, window: Window) -> Option<i32> {
         // Step 3. Transposition table.
-        let known = self.memory.table.get(node.key);
+        let known = self.table.get(node.key);
         if window.is_null() {
             if let Some(value) = known.and_then(|known| bounded(known, window)) {
                 return Some(value);
@@ -255,15 +277,16 @@ impl<'a> PvsSearch<'a> {
         }
         // Step 5. Moves.
         let first = self.moves.len();
-        generate(self.context, node, self.config.moves, &mut self.moves);
+        self.context.outline(node, self.config.moves, &mut self.moves);
+        let known = known.and_then(|known| known.best);
         let (best, best_move) = match (self.moves.len() - first, window.depth) {
             (0, depth) => {
                 let child = self.context.after(node, None, node.standings[node.state.player() as usize]);
                 (-self.value(&child, window.child(depth - 1))?, None)
             }
             // Step 6. Children that are leaves.
-            (_, 1) => self.of_leaves(node, first, window),
-            _ => self.of_moves(node, first, known.and_then(|known| known.best), window)?,
+            (_, 1) => self.of_leaves(node, first, known, window),
+            _ => self.of_moves(node, first, known, window)?,
         };
         self.moves.truncate(first);
         // Step 11. Store the result.
@@ -277,22 +300,47 @@ impl<'a> PvsSearch<'a> {
         if self.config.moves == Filter::All { -WIN } else { -UNPROVEN }
     }
 
+    /// Returns whether the armies of a node have passed each other.
+    fn have_passed(&self, node: &SearchNode) -> bool {
+        let [x, o] = node.standings;
+        self.context.have_passed(x, o)
+    }
+
     /// Returns the value of a node whose children are leaves, for its mover, and
     /// its best move. The moves of the node start at index `first` of `moves`.
-    fn of_leaves(&self, node: &SearchNode, first: usize, window: Window) -> (i32, Option<Move>) {
-        let mover = node.state.player();
-        let opponent = node.standings[1 - mover as usize];
-        let mut best = (self.least(), None);
-        for candidate in &self.moves[first..] {
+    ///
+    /// The distance after a move is looked up only if its lower bound permits a
+    /// value above alpha.
+    fn of_leaves(
+        &mut self,
+        node: &SearchNode,
+        first: usize,
+        known: Option<Move>,
+        window: Window,
+    ) -> (i32, Option<Move>) {
+        let (mover, least) = (node.state.player(), self.least());
+        let other = node.standings[1 - mover as usize];
+        let mut best = (self.omit(node, first, window.alpha.max(least), 0).max(least), None);
+        if let Some(known) = self.moves[first..].iter_mut().find(|candidate| Some(candidate.mv) == known) {
+            known.order = i32::MAX;
+        }
+        for index in first..self.moves.len() {
+            bring_best(&mut self.moves[index..]);
+            let candidate = &mut self.moves[index];
+            if candidate.order <= best.0 {
+                break;
+            }
+            self.context.look_up(node, candidate);
+            let ScoredMove { mv, standing, .. } = *candidate;
             let mut state = node.state;
-            self.context.game.play_action(&mut state, Some(candidate.mv));
+            self.context.game.play_action(&mut state, Some(mv));
             let value = match state.outcome() {
                 Some(outcome) => value::of_outcome(outcome, mover, window.ply + 1),
                 None if self.context.repeats(&state) => value::DRAW,
-                None => -value::of_state(self.context, &state, opponent, candidate.standing),
+                None => -value::of_state(self.context, &state, other, standing),
             };
             if value > best.0 {
-                best = (value, Some(candidate.mv));
+                best = (value, Some(mv));
             }
             if value >= window.beta {
                 break;
@@ -301,7 +349,36 @@ impl<'a> PvsSearch<'a> {
         best
     }
 
-    /// Returns the value of a node from its moves, and the best move.
+    /// Removes the moves of a node from index `first` whose static value with the
+    /// least distance, plus a margin, does not exceed alpha. The order of each
+    /// other move is the bound of its value. Returns the largest bound of the
+    /// removed moves, or -[`WIN`].
+    fn omit(&mut self, node: &SearchNode, first: usize, alpha: i32, margin: i32) -> i32 {
+        let context = &*self.context;
+        let other = node.standings[1 - node.state.player() as usize];
+        let is_bounded = !context.may_end(&node.state) && context.played.none_is_due();
+        // The goal of the player that searches may be sealed, which makes its lead a draw.
+        let least = if context.may_shut_out(&node.state) { value::DRAW } else { -WIN };
+        let (mut end, mut omitted) = (first, -WIN);
+        for index in first..self.moves.len() {
+            let mut candidate = self.moves[index];
+            candidate.order = i32::MAX;
+            if is_bounded {
+                candidate.order = (margin - value::of_standings(context, other, candidate.standing)).max(least);
+                if candidate.order <= alpha {
+                    omitted = omitted.max(candidate.order);
+                    continue;
+                }
+            }
+            self.moves[end] = candidate;
+            end += 1;
+        }
+        self.moves.truncate(end);
+        omitted
+    }
+
+    /// Returns the value of a node from its moves, and the best move. The moves
+    /// of the node start at index `first` of `moves`.
     fn of_moves(
         &mut self,
         node: &SearchNode,
@@ -309,37 +386,70 @@ impl<'a> PvsSearch<'a> {
         known: Option<Move>,
         mut window: Window,
     ) -> Option<(i32, Option<Move>)> {
-        let player = node.state.player();
-        let before = node.standings[player as usize].worth;
-        self.memory.ordering.order(node, known, window.ply, &mut self.moves[first..]);
         let mut best = (self.least(), None);
-        for index in first..self.moves.len() {
-            // Step 7. Next move.
+        let mut next = first;
+        // Step 7. The move from the transposition table needs no other move.
+        if let Some(at) = self.moves[first..].iter().position(|candidate| Some(candidate.mv) == known) {
+            self.moves.swap(first, first + at);
+            self.context.look_up(node, &mut self.moves[first]);
+            if self.of_move(node, first, first, &mut window, &mut best)? {
+                return Some(best);
+            }
+            next += 1;
+        }
+        // Step 8. Pruning of late moves, here by the bounds of their values.
+        if self.prunes_late_moves(window) {
+            let margin = self.config.futility * (window.depth as i32 - 1);
+            best.0 = best.0.max(self.omit(node, next, window.alpha, margin));
+        }
+        self.context.look_up_all(node, &mut self.moves[next..]);
+        self.ordering.order(node, window.ply, &mut self.moves[next..]);
+        for index in next..self.moves.len() {
             bring_best(&mut self.moves[index..]);
-            let ScoredMove { mv, standing, .. } = self.moves[index];
-            let child = self.context.after(node, Some(mv), standing);
-            // Step 8. Pruning of late moves.
-            let late = index - first;
-            if late > 0
-                && let Some(reach) = self.futile(&child, window)
-            {
-                best.0 = best.0.max(reach);
-                continue;
-            }
-            // Step 9. Search of the child.
-            let reduced = self.reduced_depth(window.depth, late, standing.worth - before);
-            let value = self.after_move(&child, window, late == 0, reduced)?;
-            if value > best.0 {
-                best = (value, Some(mv));
-            }
-            // Step 10. Cutoff.
-            window.alpha = window.alpha.max(value);
-            if value >= window.beta {
-                self.memory.ordering.cut(player, mv, &self.moves[first..index], window.depth, window.ply);
+            if self.of_move(node, first, index, &mut window, &mut best)? {
                 break;
             }
         }
         Some(best)
+    }
+
+    /// Searches the move at `index` of a node, whose moves start at index `first`
+    /// of `moves`. Updates alpha and the best value and move. Returns whether the
+    /// value is at least beta.
+    fn of_move(
+        &mut self,
+        node: &SearchNode,
+        first: usize,
+        index: usize,
+        window: &mut Window,
+        best: &mut (i32, Option<Move>),
+    ) -> Option<bool> {
+        let player = node.state.player();
+        let ScoredMove { mv, standing, .. } = self.moves[index];
+        let child = self.context.after(node, Some(mv), standing);
+        self.table.prefetch(child.key);
+        // Step 8. Pruning of late moves.
+        let late = index - first;
+        if late > 0
+            && let Some(reach) = self.futile(&child, *window)
+        {
+            best.0 = best.0.max(reach);
+            return Some(false);
+        }
+        // Step 9. Search of the child.
+        let gain = standing.worth() - node.standings[player as usize].worth();
+        let reduced = self.reduced_depth(window.depth, late, gain);
+        let value = self.after_move(&child, *window, late == 0, reduced)?;
+        if value > best.0 {
+            *best = (value, Some(mv));
+        }
+        // Step 10. Cutoff.
+        window.alpha = window.alpha.max(value);
+        let cuts = value >= window.beta;
+        if cuts {
+            self.ordering.cut(player, mv, &self.moves[first..index], window.depth, window.ply);
+        }
+        Some(cuts)
     }
 
     /// Returns the value of a child for the mover. The child is first searched
@@ -379,6 +489,11 @@ impl<'a> PvsSearch<'a> {
         Some((value >= window.beta).then_some(value.min(UNPROVEN)))
     }
 
+    /// Returns whether moves far below the window are not searched.
+    fn prunes_late_moves(&self, window: Window) -> bool {
+        self.config.pruning && window.is_null() && window.depth <= FUTILE_DEPTH && !is_proof(window.alpha)
+    }
+
     /// Returns an estimated upper bound for the value of a move, for its mover,
     /// if the move need not be searched (futility pruning): even this bound does
     /// not exceed alpha.
@@ -386,9 +501,7 @@ impl<'a> PvsSearch<'a> {
     /// The bound is the static value of `child` plus a margin in hundredths of a
     /// move. `window` is that of the parent, so the margin is 0 at depth 1.
     fn futile(&self, child: &SearchNode, window: Window) -> Option<i32> {
-        let applies =
-            self.config.pruning && window.is_null() && window.depth <= FUTILE_DEPTH && !is_proof(window.alpha);
-        if !applies || child.state.outcome().is_some() || self.context.repeats(&child.state) {
+        if !self.prunes_late_moves(window) || child.state.outcome().is_some() || self.context.repeats(&child.state) {
             return None;
         }
         let bound = -value::of_node(self.context, child) + self.config.futility * (window.depth as i32 - 1);
@@ -412,7 +525,7 @@ impl<'a> PvsSearch<'a> {
         };
         let best = best.filter(|_| bound != Bound::Upper);
         let entry = TableEntry { value: to_table(value, window.ply), depth: window.depth as u8, bound, best };
-        self.memory.table.put(node.key, entry);
+        self.table.put(node.key, entry);
     }
 
     fn info(&self, root: &SearchNode, best: Move, value: i32) -> SearchInfo {
@@ -433,7 +546,7 @@ impl<'a> PvsSearch<'a> {
             line.push(Some(mv));
             self.context.game.play_action(&mut state, Some(mv));
             let pieces = self.context.game.pieces(&state, self.config.moves);
-            let known = self.memory.table.get(self.context.key(&state)).and_then(|entry| entry.best);
+            let known = self.table.get(self.context.key(&state)).and_then(|entry| entry.best);
             let is_legal = |mv: &Move| pieces.iter().any(|(from, to)| from == mv.from && to.contains(mv.to));
             next = known.filter(is_legal).filter(|_| state.outcome().is_none());
         }
@@ -441,11 +554,16 @@ impl<'a> PvsSearch<'a> {
     }
 }
 
-/// Brings the next move to search to the front.
+/// Brings the next move to search to the front: the first of those with the largest order.
 #[inline]
 fn bring_best(moves: &mut [ScoredMove]) {
-    let best = (0..moves.len()).max_by_key(|&index| (moves[index].order, std::cmp::Reverse(index)));
-    if let Some(best) = best {
+    let mut best = 0;
+    for index in 1..moves.len() {
+        if moves[index].order > moves[best].order {
+            best = index;
+        }
+    }
+    if best > 0 {
         moves.swap(0, best);
     }
 }

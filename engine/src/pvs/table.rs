@@ -1,5 +1,7 @@
 //! The transposition table.
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
 use sternhalma_data::{Cell, Move};
 
 /// The relation of a stored value to the true value.
@@ -29,14 +31,22 @@ pub(super) struct TableEntry {
 /// The number of entries in a bucket, which is a cache line.
 const WAYS: usize = 4;
 
-/// A table of fixed size for searched states. A bucket has four states, each
-/// with its key and an entry packed into a word. A key of 0 marks an empty
-/// place.
+/// The words of a bucket.
+const BUCKET: usize = 2 * WAYS;
+
+/// A table of fixed size for searched states, which several threads share without locks. A bucket
+/// has four states, each with two words: the entry packed into a word, and the exclusive or of that
+/// word and the key. If two threads write a state at the same time, the words do not fit together
+/// and the state is not found [Hyatt and Mann 2002]. An entry of 0 marks an empty place.
 ///
 /// A new entry replaces one of the same state, or else the one with the
 /// smallest depth, with entries of earlier moves of the game first.
 pub(super) struct TranspositionTable {
-    buckets: Vec<[u64; 2 * WAYS]>,
+    words: Vec<AtomicU64>,
+    /// The index of the first word of a bucket that begins a cache line.
+    first: usize,
+    /// The number of buckets minus 1; the number is a power of two.
+    mask: usize,
     /// The age of entries of the current search.
     age: u8,
 }
@@ -45,20 +55,29 @@ impl TranspositionTable {
     /// Creates an empty table of at most `megabytes` (2^20 bytes), but at
     /// least one.
     pub fn new(megabytes: u32) -> TranspositionTable {
-        let buckets = (megabytes.max(1) as usize) << 20 >> (2 * WAYS * 8).ilog2();
+        let buckets = (megabytes.max(1) as usize) << 20 >> (BUCKET * 8).ilog2();
         // The size is the largest power of two that fits.
-        TranspositionTable { buckets: vec![[0; 2 * WAYS]; 1 << buckets.ilog2()], age: 0 }
+        TranspositionTable::of(1 << buckets.ilog2())
+    }
+
+    /// Creates an empty table. Each page is cleared at its first use.
+    fn of(buckets: usize) -> TranspositionTable {
+        let words: Vec<AtomicU64> = bytemuck::zeroed_vec((buckets + 1) * BUCKET);
+        sternhalma_data::table::advise_huge_pages(&words);
+        let line = BUCKET * 8;
+        let first = (line - words.as_ptr() as usize % line) % line / 8;
+        TranspositionTable { words, first, mask: buckets - 1, age: 0 }
     }
 
     /// Returns the memory of the table in bytes.
     pub fn bytes(&self) -> usize {
-        size_of_val(&*self.buckets)
+        (self.mask + 1) * BUCKET * 8
     }
 
     /// Removes all entries. The memory is freed and allocated again, so that
     /// each page is cleared at its first use.
     pub fn clear(&mut self) {
-        *self = TranspositionTable { buckets: vec![[0; 2 * WAYS]; self.buckets.len()], age: 0 };
+        *self = TranspositionTable::of(self.mask + 1);
     }
 
     /// Begins the search for the next move; all entries become older.
@@ -67,43 +86,51 @@ impl TranspositionTable {
     }
 
     #[inline]
-    fn place(&self, key: u64) -> usize {
-        key as usize & (self.buckets.len() - 1)
+    fn bucket(&self, key: u64) -> &[AtomicU64] {
+        let start = self.first + (key as usize & self.mask) * BUCKET;
+        &self.words[start..start + BUCKET]
+    }
+
+    /// Starts to load the bucket of a key.
+    #[inline]
+    pub fn prefetch(&self, key: u64) {
+        sternhalma_data::table::prefetch(self.bucket(key), 0);
     }
 
     /// Returns the entry of the state with a key.
     #[inline]
     pub fn get(&self, key: u64) -> Option<TableEntry> {
-        let bucket = &self.buckets[self.place(key)];
-        let way = (0..WAYS).find(|&way| bucket[2 * way] == key && bucket[2 * way + 1] != 0)?;
-        Some(unpack(bucket[2 * way + 1]))
+        self.bucket(key).chunks_exact(2).find_map(|place| {
+            let word = place[1].load(Relaxed);
+            (place[0].load(Relaxed) ^ word == key && word != 0).then(|| unpack(word))
+        })
     }
 
     /// Stores a state. A known best move is kept if there is no new one.
     #[inline]
-    pub fn put(&mut self, key: u64, mut entry: TableEntry) {
-        let (place, age) = (self.place(key), self.age);
-        let bucket = &mut self.buckets[place];
+    pub fn put(&self, key: u64, mut entry: TableEntry) {
+        let bucket = self.bucket(key);
         let mut chosen = 0;
         let mut least = i32::MAX;
         for way in 0..WAYS {
-            let word = bucket[2 * way + 1];
-            if bucket[2 * way] == key && word != 0 {
+            let word = bucket[2 * way + 1].load(Relaxed);
+            if bucket[2 * way].load(Relaxed) ^ word == key && word != 0 {
                 chosen = way;
                 entry.best = entry.best.or(unpack(word).best);
                 break;
             }
             let worth = match word {
                 0 => -2 * DEPTHS,
-                _ if age_of(word) != age => i32::from(unpack(word).depth) - DEPTHS,
+                _ if age_of(word) != self.age => i32::from(unpack(word).depth) - DEPTHS,
                 _ => i32::from(unpack(word).depth),
             };
             if worth < least {
                 (chosen, least) = (way, worth);
             }
         }
-        bucket[2 * chosen] = key;
-        bucket[2 * chosen + 1] = pack(entry, age);
+        let word = pack(entry, self.age);
+        bucket[2 * chosen].store(key ^ word, Relaxed);
+        bucket[2 * chosen + 1].store(word, Relaxed);
     }
 }
 

@@ -58,13 +58,24 @@ fn some_states(game: &ChineseCheckers, count: u64, seed: u64) -> Vec<GameState> 
     states.filter(|state| state.outcome().is_none()).collect()
 }
 
+/// Returns a state with both armies on random cells.
+fn random_placement(game: &ChineseCheckers, rng: &mut Rng) -> GameState {
+    let board = game.board();
+    let mut cells: Vec<usize> = (0..board.cells()).collect();
+    cells.shuffle(rng);
+    let mut army = || cells.drain(..board.pieces()).map(Cell::new).collect::<CellSet>();
+    let (x, o) = (army(), army());
+    let mover = if rng.random() { Side::X } else { Side::O };
+    game.state(&Position::new(board.geometry(), x, o, mover, 0).unwrap()).unwrap()
+}
+
 /// Computes the value of a node by plain minimax, with the evaluation of the
 /// search.
 fn minimax(context: &mut SearchContext, node: &SearchNode, depth: u32, ply: u32, race_is_leaf: bool) -> i32 {
     if let Some(outcome) = node.state.outcome() {
         return value::of_outcome(outcome, node.state.player(), ply);
     }
-    if depth == 0 || race_is_leaf && ply > 0 && value::have_passed(context, &node.state) {
+    if depth == 0 || race_is_leaf && ply > 0 && context.have_passed(node.standings[0], node.standings[1]) {
         return value::of_node(context, node);
     }
     let values = legal(&context.game.clone(), &node.state).into_iter().map(|action| {
@@ -81,13 +92,13 @@ fn without_pruning_it_is_minimax() {
     for (side, pieces, filter) in [(4, 3, "all"), (5, 3, "all"), (5, 4, "all"), (5, 3, "non-backward")] {
         let board = Board::new(side, pieces).unwrap();
         let mut player = player_of(board, PLY_LIMIT, &format!(",pruning=false,reductions=false,moves={filter}"));
-        for state in some_states(&player.context.game.clone(), 20, side) {
+        for state in some_states(&player.main.context.game.clone(), 20, side) {
             for depth in 1..=4 {
                 player.reset(0);
                 let (_, seen) = go(&mut player, &state, Limits::depth(depth));
-                let root = player.context.root(&state, MOST_PLIES);
-                let race_is_leaf = !value::have_passed(&player.context, &state);
-                let expected = minimax(&mut player.context, &root, depth, 0, race_is_leaf);
+                let root = player.main.context.root(&state, MOST_PLIES);
+                let race_is_leaf = !player.main.context.have_passed(root.standings[0], root.standings[1]);
+                let expected = minimax(&mut player.main.context, &root, depth, 0, race_is_leaf);
                 let expected = match expected {
                     // A move that the filter excludes may avoid a loss, so a
                     // filter allows no proof.
@@ -96,9 +107,14 @@ fn without_pruning_it_is_minimax() {
                     lost if lost <= -value::LEAST_WIN => SearchValue::Lost((value::WIN + lost) as u32),
                     lead => SearchValue::Lead(value::lead_of(lead)),
                 };
-                if legal(&player.context.game, &state).len() > 1 {
+                if legal(&player.main.context.game, &state).len() > 1 {
                     let found = seen.last().unwrap();
-                    assert_eq!(found.value, Some(expected), "{} depth {depth}", player.context.game.position(&state));
+                    assert_eq!(
+                        found.value,
+                        Some(expected),
+                        "{} depth {depth}",
+                        player.main.context.game.position(&state)
+                    );
                 }
             }
         }
@@ -110,14 +126,15 @@ fn incremental_node_data_matches_a_recomputation() {
     for (side, pieces) in [(5, 3), (6, 4), (7, 3)] {
         let board = Board::new(side, pieces).unwrap();
         let mut player = player_of(board, 300, "");
-        let context = &mut player.context;
+        let context = &mut player.main.context;
         let mut rng = Rng::seed_from_u64(side);
         for game in 0..20 {
             let mut node = context.root(&context.game.initial(), if game % 2 == 0 { MOST_PLIES } else { 300 });
             let mut keys = vec![node.key];
             while node.state.outcome().is_none() {
                 let mut moves = Vec::new();
-                moves::generate(context, &node, Filter::All, &mut moves);
+                context.outline(&node, Filter::All, &mut moves);
+                context.look_up_all(&node, &mut moves);
                 node = match moves.is_empty() {
                     true => context.after(&node, None, node.standings[node.state.player() as usize]),
                     false => {
@@ -138,6 +155,39 @@ fn incremental_node_data_matches_a_recomputation() {
                 assert!(keys.windows(2).all(|pair| pair[0] != pair[1]));
             }
         }
+    }
+}
+
+#[test]
+fn outlines_have_all_moves_and_bound_their_distances() {
+    for (side, pieces, within) in [(5, 3, None), (6, 4, None), (6, 4, Some(24)), (9, 3, Some(45))] {
+        let board = Board::new(side, pieces).unwrap();
+        let game = Arc::new(ChineseCheckers::new(board, Filter::All));
+        let cache = DistanceCache::new(distances(board, within, Encoding::Byte));
+        let mut context = SearchContext::new(game.clone(), cache, &config(""));
+        let (mut least, mut exceeded) = (0, 0);
+        let mut rng = Rng::seed_from_u64(side);
+        for _ in 0..300 {
+            let state = random_placement(&game, &mut rng);
+            let node = context.root(&state, MOST_PLIES);
+            let mut outline = Vec::new();
+            context.outline(&node, Filter::All, &mut outline);
+            let moves: Vec<Action> = outline.iter().map(|candidate| Some(candidate.mv)).collect();
+            assert!(moves.is_empty() || moves == legal(&game, &state));
+            let mut found = outline.clone();
+            context.look_up_all(&node, &mut found);
+            for (mut candidate, found) in outline.into_iter().zip(found) {
+                let bound = candidate.standing.distance;
+                context.look_up(&node, &mut candidate);
+                let fresh = context.after(&node, Some(candidate.mv), candidate.standing).state;
+                let fresh = context.standing(game.ranked(&fresh, state.player()).0);
+                assert_eq!((candidate.standing, found.standing), (fresh, fresh));
+                assert!(bound <= fresh.distance, "{} {:?}", game.position(&state), candidate.mv);
+                least += usize::from(bound > 0 && bound == fresh.distance);
+                exceeded += usize::from(bound > 0 && bound < fresh.distance);
+            }
+        }
+        assert!(least > 100 && exceeded > 100, "{board}: {least} {exceeded}");
     }
 }
 
@@ -172,7 +222,7 @@ fn loses_within(game: &ChineseCheckers, state: &GameState, plies: u32) -> bool {
 
 /// Returns the last ten states of games of a player against itself.
 fn ends_of_games(player: &mut PvsPlayer, games: u64) -> Vec<GameState> {
-    let game = player.context.game.clone();
+    let game = player.main.context.game.clone();
     let mut ends = Vec::new();
     for mut state in some_states(&game, games, 9) {
         let mut states = Vec::new();
@@ -192,10 +242,10 @@ fn ends_of_games(player: &mut PvsPlayer, games: u64) -> Vec<GameState> {
 fn claimed_wins_and_losses_are_true() {
     let board = Board::new(4, 3).unwrap();
     let mut proofs = [0; 2];
-    for changes in ["", ",moves=non-backward"] {
+    for changes in ["", ",moves=non-backward", ",threads=3"] {
         let mut player = player_of(board, PLY_LIMIT, changes);
         let game = ChineseCheckers::new(board, Filter::All);
-        for state in ends_of_games(&mut player, 150) {
+        for state in ends_of_games(&mut player, 200) {
             player.reset(0);
             for info in go(&mut player, &state, Limits::expansions(300)).1 {
                 match info.value {
@@ -217,7 +267,7 @@ fn claimed_wins_and_losses_are_true() {
 
 /// Returns the moves of a game against itself.
 fn own_game(player: &mut PvsPlayer, limits: Limits) -> Vec<(Action, u64, u32)> {
-    let game = player.context.game.clone();
+    let game = player.main.context.game.clone();
     let mut state = game.initial();
     let mut played = Vec::new();
     while state.outcome().is_none() {
@@ -256,6 +306,22 @@ fn counted_limits_are_kept_and_give_the_same_game_again() {
 }
 
 #[test]
+fn several_threads_keep_limits_and_stop() {
+    let board = Board::new(6, 3).unwrap();
+    let mut player = player_of(board, PLY_LIMIT, ",threads=3");
+    let state = player.main.context.game.initial();
+    for nodes in [3, 100, 5000] {
+        let (choice, seen) = go(&mut player, &state, Limits::expansions(nodes));
+        assert!(choice.spent.expansions <= nodes && choice.action.is_some() && !seen.is_empty(), "{nodes}");
+    }
+    let (choice, seen) = go(&mut player, &state, Limits::depth(5));
+    assert_eq!((choice.spent.depth, seen.len()), (5, 5));
+    let stop = AtomicBool::new(true);
+    let choice = player.think(&state, Limits::default(), &stop, &mut |_| ());
+    assert!(choice.action.is_some());
+}
+
+#[test]
 fn every_kind_of_table_gives_the_same_game() {
     let board = Board::new(5, 3).unwrap();
     let config = config("");
@@ -280,21 +346,15 @@ fn every_kind_of_table_gives_the_same_game() {
 fn races_end_as_the_table_says() {
     let board = Board::new(4, 3).unwrap();
     let mut player = player_of(board, PLY_LIMIT, "");
-    let context = &mut player.context;
+    let context = &mut player.main.context;
     let mut rng = Rng::seed_from_u64(4);
     let mut seen = 0;
     while seen < 300 {
-        let mut cells: Vec<usize> = (0..16).collect();
-        cells.shuffle(&mut rng);
-        let army = |range: std::ops::Range<usize>| range.map(|i| Cell::new(cells[i])).collect::<CellSet>();
-        let mover = if rng.random() { Side::X } else { Side::O };
-        let position = Position::new(board.geometry(), army(0..3), army(3..6), mover, 0).unwrap();
-        let state = context.game.state(&position).unwrap();
-        let [own, other] = {
-            let root = context.root(&state, MOST_PLIES);
-            [mover, mover.other()].map(|side| root.standings[side as usize].distance as u32 / 100)
-        };
-        if state.outcome().is_some() || !value::have_passed(context, &state) || own.min(other) > 3 {
+        let state = random_placement(&context.game, &mut rng);
+        let (position, mover) = (context.game.position(&state), state.player());
+        let standings = context.root(&state, MOST_PLIES).standings;
+        let [own, other] = [mover, mover.other()].map(|side| standings[side as usize].distance as u32 / 100);
+        if state.outcome().is_some() || !context.have_passed(standings[0], standings[1]) || own.min(other) > 3 {
             continue;
         }
         seen += 1;
@@ -310,7 +370,7 @@ fn a_player_that_shuffles_is_beaten() {
     let board = Board::new(6, 3).unwrap();
     for (seed, first) in [(1, true), (2, false), (3, true), (4, false)] {
         let mut player = player_of(board, PLY_LIMIT, "");
-        let game = player.context.game.clone();
+        let game = player.main.context.game.clone();
         let mut rng = Rng::seed_from_u64(seed);
         let mut state = game.random_state(6, &mut rng).unwrap();
         let mut last: Action = None;

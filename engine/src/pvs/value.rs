@@ -72,17 +72,6 @@ pub(super) fn of_outcome(outcome: Outcome, player: Side, ply: u32) -> i32 {
     }
 }
 
-/// Returns whether the armies have passed each other: every piece of `x` is in
-/// a higher row than every piece of `o`. Such armies could only meet by moving
-/// backward.
-#[inline]
-pub(super) fn have_passed(context: &SearchContext, state: &GameState) -> bool {
-    match (state.army(Side::X).first(), state.army(Side::O).last()) {
-        (Some(x), Some(o)) => context.geometry().row(x) > context.geometry().row(o),
-        _ => false,
-    }
-}
-
 /// Returns the value of a non-terminal node for the player to move.
 #[inline]
 pub(super) fn of_node(context: &SearchContext, node: &SearchNode) -> i32 {
@@ -94,15 +83,20 @@ pub(super) fn of_node(context: &SearchContext, node: &SearchNode) -> i32 {
 /// standings of its own and of the other army.
 #[inline]
 pub(super) fn of_state(context: &SearchContext, state: &GameState, own: Standing, other: Standing) -> i32 {
-    let value = if !have_passed(context, state) {
-        own.worth - other.worth + context.weights.tempo
-    } else {
-        // With equal distances the player to move arrives first.
-        let lead = other.distance - own.distance + MOVE / 2;
-        if lead > 0 { lead + RACE } else { lead - RACE }
-    };
+    let value = of_standings(context, own, other);
     // Without a way into its goal, the player that searches cannot win. A seal of its own is no
     // reason for a draw, as long as there is a chance to win.
     let leads = if state.player() == context.own() { value > 0 } else { value < 0 };
     if leads && context.is_shut_out(state) { DRAW } else { value }
+}
+
+/// Returns the value of a non-terminal state for the player to move, if no goal is sealed.
+#[inline]
+pub(super) fn of_standings(context: &SearchContext, own: Standing, other: Standing) -> i32 {
+    if !context.have_passed(own, other) {
+        return own.worth() - other.worth() + context.weights.tempo;
+    }
+    // With equal distances the player to move arrives first.
+    let lead = other.distance - own.distance + MOVE / 2;
+    if lead > 0 { lead + RACE } else { lead - RACE }
 }

@@ -24,35 +24,83 @@ impl Weights {
         Weights { cells, rows, rearmost: config.rearmost, second: config.second, tempo: config.tempo }
     }
 
-    /// Returns the positional value of an army, without its distance.
+    /// Returns the formation of an army.
     #[inline]
-    pub fn of(&self, army: CellSet) -> i32 {
-        army.last().map_or(0, |last| self.with(&self.of_rest(army.without(last)), last))
+    pub fn of(&self, army: CellSet) -> Formation {
+        army.last().map_or(Formation::default(), |last| self.with(&self.army(army.without(last)).rest(), last))
     }
 
-    /// Returns the positional value of all pieces of an army except one. `cells`
-    /// does not contain that piece.
+    /// Prepares an army, in goal order.
     #[inline]
-    pub fn of_rest(&self, cells: CellSet) -> RestWorth {
-        let row = |cell: Option<Cell>| cell.map_or(0, |cell| self.rows[cell.index()]);
+    pub fn army(&self, army: CellSet) -> ArmyFormation<'_> {
         // In goal order the last cell is that of the rearmost piece.
-        let last = cells.last();
-        let rear = [row(last), row(last.and_then(|last| cells.without(last).last()))];
-        RestWorth { sum: cells.iter().map(|cell| self.cells[cell.index()]).sum(), rear }
+        let (mut cells, mut rear) = (army, [None; 3]);
+        for place in &mut rear {
+            *place = cells.last();
+            if let Some(last) = *place {
+                cells = cells.without(last);
+            }
+        }
+        let sum = army.iter().map(|cell| self.cells[cell.index()]).sum();
+        ArmyFormation {
+            weights: self,
+            sum,
+            rear,
+            rows: rear.map(|cell| cell.map_or(0, |cell| self.rows[cell.index()])),
+        }
     }
 
-    /// Returns the positional value of an army with its missing piece on
-    /// `cell`.
+    /// Returns the formation of an army with its missing piece on `cell`.
     #[inline]
-    pub fn with(&self, rest: &RestWorth, cell: Cell) -> i32 {
+    pub fn with(&self, rest: &RestFormation, cell: Cell) -> Formation {
         let (row, [first, second]) = (self.rows[cell.index()], rest.rear);
         let rear = [first.max(row), second.max(first.min(row))];
-        rest.sum + self.cells[cell.index()] - self.rearmost * rear[0] - self.second * rear[1]
+        let value = rest.sum + self.cells[cell.index()] - self.rearmost * rear[0] - self.second * rear[1];
+        Formation { value, rear: rear[0] }
     }
 }
 
-/// The positional value of an army without one piece.
-pub(super) struct RestWorth {
+/// What the evaluation needs of an army besides its distance.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Formation {
+    /// The positional value while the armies may meet, in hundredths of a move;
+    /// pieces far from the goal reduce it.
+    pub value: i32,
+    /// The row of the rearmost piece, counted from the tip of the goal.
+    pub rear: i32,
+}
+
+/// An army, prepared to remove any of its pieces.
+pub(super) struct ArmyFormation<'a> {
+    weights: &'a Weights,
+    sum: i32,
+    /// The cells of the three rearmost pieces, and their rows.
+    rear: [Option<Cell>; 3],
+    rows: [i32; 3],
+}
+
+impl ArmyFormation<'_> {
+    /// Returns the army itself, as one to which a piece is added.
+    #[inline]
+    fn rest(&self) -> RestFormation {
+        RestFormation { sum: self.sum, rear: [self.rows[0], self.rows[1]] }
+    }
+
+    /// Returns the army without a piece.
+    #[inline]
+    pub fn without(&self, cell: Cell) -> RestFormation {
+        let [first, second, third] = self.rows;
+        let rear = match self.rear.map(|rear| rear == Some(cell)) {
+            [true, ..] => [second, third],
+            [_, true, _] => [first, third],
+            _ => [first, second],
+        };
+        RestFormation { sum: self.sum - self.weights.cells[cell.index()], rear }
+    }
+}
+
+/// An army without one piece.
+pub(super) struct RestFormation {
     sum: i32,
     /// The rows of the two rearmost pieces.
     rear: [i32; 2],

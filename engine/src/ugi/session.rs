@@ -14,7 +14,7 @@ use sternhalma_ggp::{Game, Limits};
 use thiserror::Error;
 
 use super::command::{Go, Query, StartPosition, UgiCommand, UgiError, action_text, info_line, legal_action};
-use crate::config::{Config, ConfigError, MOST_MEGABYTES, Roster};
+use crate::config::{Config, ConfigError, MOST_MEGABYTES, MOST_THREADS, Roster};
 use crate::engine_player::EnginePlayer;
 use crate::filter::Filter;
 use crate::follower::Follower;
@@ -100,6 +100,8 @@ pub struct UgiSession<H, W> {
     seed: u64,
     /// The option `Hash` in MiB, if it was set.
     hash: Option<u32>,
+    /// The option `Threads`, if it was set.
+    threads: Option<u32>,
     game: CurrentGame,
     /// The player between searches, once it has been created.
     engine: Option<EngineHandle>,
@@ -125,11 +127,14 @@ pub enum SessionError {
     /// The value of the option `Hash` is not a size.
     #[error("`{0}` is not a size; expected a number of MiB from 1 to {MOST_MEGABYTES}")]
     Hash(String),
+    /// The value of the option `Threads` is not a number of threads.
+    #[error("`{0}` is not a number of threads; expected one from 1 to {MOST_THREADS}")]
+    Threads(String),
     /// The option `Tables` is set without a value.
     #[error("the option `Tables` needs a directory")]
     NoTablesDir,
     /// The option does not exist.
-    #[error("there is no option `{0}`; the options are Player, Seed, Hash, Tables and Rules")]
+    #[error("there is no option `{0}`; the options are Player, Seed, Hash, Threads, Tables and Rules")]
     UnknownOption(String),
     /// The value of the option `Rules` is not a rule set.
     #[error(transparent)]
@@ -192,7 +197,18 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
         let config = settings.roster.config(&settings.player)?;
         let game = CurrentGame::initial(settings.setup)?;
         let (output, seed) = (LineOutput(Arc::new(Mutex::new(output))), settings.seed);
-        Ok(UgiSession { host, settings, output, config, seed, hash: None, game, engine: None, search: None })
+        Ok(UgiSession {
+            host,
+            settings,
+            output,
+            config,
+            seed,
+            hash: None,
+            threads: None,
+            game,
+            engine: None,
+            search: None,
+        })
     }
 
     /// Executes the commands of `input`, one per line, until `quit` or the end
@@ -270,6 +286,7 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
             &format!("option name Player type string default {player}"),
             &format!("option name Seed type spin default {seed} min 0 max {}", u64::MAX),
             &format!("option name Hash type spin default {} min 1 max {MOST_MEGABYTES}", self.hash()),
+            &format!("option name Threads type spin default {} min 1 max {MOST_THREADS}", self.threads()),
             &format!("option name Tables type string default {tables}"),
             &format!("option name Rules type combo default {} var paper var blocked-goal", setup.rules),
             "ugiok",
@@ -295,6 +312,11 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
                 self.host.set_memory(u64::from(hash) << 20);
                 (self.hash, self.engine) = (Some(hash), None);
             }
+            "threads" => {
+                let threads = value.parse().ok().filter(|threads| (1..=MOST_THREADS).contains(threads));
+                let threads = threads.ok_or(SessionError::Threads(value))?;
+                (self.threads, self.engine) = (Some(threads), None);
+            }
             "tables" if value.is_empty() => return Err(SessionError::NoTablesDir),
             "tables" => {
                 self.host.set_tables_dir(PathBuf::from(value));
@@ -309,13 +331,19 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
         Ok(())
     }
 
-    /// Returns the configuration of the player with the option `Hash`.
+    /// Returns the configuration of the player with the options `Hash` and `Threads`.
     fn player_config(&self) -> Config {
         let mut config = self.config.clone();
-        if let (Config::Pvs(pvs), Some(hash)) = (&mut config, self.hash) {
-            pvs.table_megabytes = hash;
+        if let Config::Pvs(pvs) = &mut config {
+            pvs.table_megabytes = self.hash.unwrap_or(pvs.table_megabytes);
+            pvs.threads = self.threads.unwrap_or(pvs.threads);
         }
         config
+    }
+
+    /// Returns the number of threads of the player.
+    fn threads(&self) -> u32 {
+        if let Config::Pvs(pvs) = self.player_config() { pvs.threads } else { 1 }
     }
 
     /// Returns the memory of the player in MiB: the size of its table, or the limit of its tree.
@@ -745,6 +773,18 @@ mod tests {
                 .contains(&"info string error: `0` is not a size; expected a number of MiB from 1 to 65536".to_owned())
         );
         assert_eq!(calls, ["player 5", "memory 16777216", "player 5"]);
+    }
+
+    #[test]
+    fn threads_are_those_of_the_option() {
+        let lines = ["ugi\n", "setoption name Threads value 2\n", "ugi\n", "setoption name threads value 0\n"];
+        let (replies, _) = run("sternhalma", &lines);
+        let threads: Vec<&String> = replies.iter().filter(|line| line.contains("hreads")).collect();
+        assert_eq!(threads[0], "option name Threads type spin default 1 min 1 max 256");
+        assert_eq!(threads[1], "option name Threads type spin default 2 min 1 max 256");
+        assert_eq!(threads[2], "info string error: `0` is not a number of threads; expected one from 1 to 256");
+        let (replies, _) = run("greedy", &lines[1..3]);
+        assert!(replies.contains(&"option name Threads type spin default 1 min 1 max 256".to_owned()));
     }
 
     #[test]

@@ -129,6 +129,7 @@ proptest! {
         let board = Board::new(size, pieces).unwrap();
         let sealed = SealRule::new(board).seal(army, others, side);
         prop_assert_eq!(sealed.is_some(), is_sealed(board, army, others, side));
+        prop_assert!(sealed.is_none() || SealRule::new(board).is_near(army, side));
         if let Some(Seal { region, wall }) = sealed {
             prop_assert_eq!(entries(board.geometry(), region), wall);
             prop_assert!(wall.is_subset(army) && wall.len() < army.len() && (region & (army | others)).is_empty());
@@ -143,8 +144,9 @@ proptest! {
     ) {
         let board = Board::new(size, pieces).unwrap();
         let position = position(board, army, others, side);
-        let rule = SealRule::new(board);
-        prop_assert_eq!(rule.moves(&position), slow_moves(board, &position));
+        let (rule, legal) = (SealRule::new(board), slow_moves(board, &position));
+        prop_assert_eq!(rule.moves(&position), legal.clone());
+        prop_assert!(rule.is_near(army, side) || legal.len() == position.moves().count());
         prop_assert_eq!(rule.perft(&position, 2), slow_perft(board, &position, 2));
     }
 }
