@@ -9,7 +9,7 @@
 
 use rand::{RngExt, SeedableRng};
 use sternhalma_data::{Prefix, Probe, Rank, Table};
-use sternhalma_engine::draw_in;
+use sternhalma_engine::DrawIn;
 use sternhalma_ggp::Rng;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -21,6 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (mut all_xy, mut all_xx) = (0.0, 0.0);
     for within in [36, 42, 45, 47, 53, 57, 60] {
         let prefix = Prefix::new(board, within)?;
+        let draw_in = DrawIn::new(prefix);
         let mut rng = Rng::seed_from_u64(within);
         let mut samples = Vec::new();
         while samples.len() < 100_000 {
@@ -31,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             if rows[1] - rows[0] > 10 {
                 continue;
             }
-            let (placed, steps) = draw_in(prefix, state);
+            let (placed, steps) = draw_in.place(state);
             let (Probe::Exact(far), Probe::Exact(near)) = (table.probe(state)?, table.probe(placed)?) else {
                 return Err("the table is not whole".into());
             };

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use sternhalma_data::{Board, Cell, Encoding, Prefix, Rank, State, Table};
+use sternhalma_data::{Board, Encoding, Rank, State, Table};
+
+use crate::draw_in::DrawIn;
 
 /// The mean number of moves per step beyond the table's prefix, and per row
 /// without a table. The value was fitted on the whole table for 6 pieces
@@ -13,7 +15,7 @@ const MOVES_PER_STEP: f64 = 0.37;
 /// otherwise by an estimate.
 ///
 /// The estimate moves each piece beyond the prefix to the nearest free cell
-/// inside ([`draw_in`]), looks that state up, and adds a fixed number of moves
+/// inside ([`DrawIn`]), looks that state up, and adds a fixed number of moves
 /// per step of these pieces. A piece beside the border is one step away from
 /// it, so the estimate is continuous.
 ///
@@ -24,7 +26,7 @@ pub struct Distances(Source);
 
 #[derive(Clone, Debug)]
 enum Source {
-    Table(Arc<Table>),
+    Table(Arc<Table>, Arc<DrawIn>),
     Rows(Rows),
 }
 
@@ -51,7 +53,8 @@ fn rows_of(board: Board, army: State) -> usize {
 impl Distances {
     /// Creates distances from a table.
     pub fn new(table: Arc<Table>) -> Distances {
-        Distances(Source::Table(table))
+        let draw_in = Arc::new(DrawIn::new(table.prefix()));
+        Distances(Source::Table(table, draw_in))
     }
 
     /// Creates distances without a table. All results are estimates.
@@ -62,7 +65,7 @@ impl Distances {
     /// Returns the table, if there is one.
     pub fn table(&self) -> Option<&Table> {
         match &self.0 {
-            Source::Table(table) => Some(table),
+            Source::Table(table, _) => Some(table),
             Source::Rows(_) => None,
         }
     }
@@ -70,7 +73,7 @@ impl Distances {
     /// Returns the board.
     pub fn board(&self) -> Board {
         match &self.0 {
-            Source::Table(table) => table.board(),
+            Source::Table(table, _) => table.board(),
             Source::Rows(rows) => rows.board,
         }
     }
@@ -85,9 +88,9 @@ impl Distances {
     #[inline]
     pub fn of(&self, army: State, rank: Rank) -> f64 {
         match &self.0 {
-            Source::Table(table) => match table.as_bytes().and_then(|bytes| bytes.get(rank.0 as usize)) {
+            Source::Table(table, draw_in) => match table.as_bytes().and_then(|bytes| bytes.get(rank.0 as usize)) {
                 Some(&distance) => f64::from(distance),
-                None => without_rank(table, army),
+                None => without_rank(table, draw_in, army),
             },
             Source::Rows(rows) => MOVES_PER_STEP * rows.left(army) as f64,
         }
@@ -97,16 +100,14 @@ impl Distances {
 /// Returns the distance, in moves, of an army that the rank does not find: in a mirrored table, or
 /// [`beyond`] the table.
 #[inline(never)]
-fn without_rank(table: &Table, army: State) -> f64 {
-    table.probe_byte(army).map_or_else(|| beyond(table, army), f64::from)
+fn without_rank(table: &Table, draw_in: &DrawIn, army: State) -> f64 {
+    table.probe_byte(army).map_or_else(|| beyond(table, draw_in, army), f64::from)
 }
 
 /// Returns the distance, in moves, of an army that needs more than a load: of one
 /// beyond the prefix, or of any army in a table without a byte per state.
-#[cold]
-fn beyond(table: &Table, army: State) -> f64 {
-    let prefix = table.prefix();
-    let (placed, steps) = draw_in(prefix, army);
+fn beyond(table: &Table, draw_in: &DrawIn, army: State) -> f64 {
+    let (placed, steps) = draw_in.place(army);
     // With one byte per state, blocks are not compared with their checksums.
     let known = match table.encoding() {
         Encoding::Byte => table.probe_byte(placed),
@@ -115,33 +116,9 @@ fn beyond(table: &Table, army: State) -> f64 {
     f64::from(known.unwrap_or(table.max_distance().0)) + MOVES_PER_STEP * f64::from(steps)
 }
 
-/// Moves each piece beyond the prefix to the nearest free cell inside. The
-/// nearest pieces come first, and ties go to the farthest cell. Returns the
-/// army, which the prefix covers, and the number of steps on the empty board.
-pub fn draw_in(prefix: Prefix, army: State) -> (State, u32) {
-    let covered = prefix.cells();
-    let geometry = prefix.board().geometry();
-    let apart = |a: Cell, b: Cell| {
-        let ((ax, ay), (bx, by)) = (geometry.coordinates(a), geometry.coordinates(b));
-        let (dx, dy) = (i32::from(ax) - i32::from(bx), i32::from(ay) - i32::from(by));
-        // A step along (1, -1) changes both coordinates.
-        dx.abs().max(dy.abs()).max((dx + dy).abs()) as u32
-    };
-    let mut placed = army.cells() & covered;
-    let mut steps = 0;
-    for cell in army.cells() - covered {
-        let free = (covered - placed).iter();
-        let nearest = free.min_by_key(|&to| (apart(cell, to), std::cmp::Reverse(to)));
-        let to = nearest.expect("a prefix has room for the army");
-        steps += apart(cell, to);
-        placed = placed.with(to);
-    }
-    (State::from_cells(placed), steps)
-}
-
 #[cfg(test)]
 mod tests {
-    use sternhalma_data::States;
+    use sternhalma_data::{Prefix, States};
 
     use super::*;
 

@@ -27,6 +27,7 @@ mod analysis;
 mod config;
 mod contest;
 mod distance;
+mod draw_in;
 mod engine_player;
 mod evaluate;
 mod external;
@@ -52,7 +53,8 @@ pub use config::{
     AlphaBetaConfig, Config, ConfigError, DecisionRule, Evaluation, PlayoutEnd, PvsConfig, Roster, UctConfig,
 };
 pub use contest::EngineContestant;
-pub use distance::{Distances, draw_in};
+pub use distance::Distances;
+pub use draw_in::DrawIn;
 pub use engine_player::{Choice, EnginePlayer, SearchInfo, SearchObserver, SearchValue};
 pub use evaluate::{MeanRow, Separated, TableDifference, TableForesight};
 pub use external::{
