@@ -7,7 +7,7 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use sternhalma_builder::TableBuilder;
 use sternhalma_data::table::Zstd;
-use sternhalma_data::{Board, Cell, CellSet, Encoding, Position, Prefix, Table};
+use sternhalma_data::{Board, Cell, CellSet, Encoding, Position, Prefix, RuleSet, Table};
 use sternhalma_ggp::{Game, Limits, MemoryBudget, Rng};
 
 use super::*;
@@ -34,8 +34,12 @@ fn config(changes: &str) -> PvsConfig {
 }
 
 fn player_of(board: Board, ply_limit: u32, changes: &str) -> PvsPlayer {
+    player_with(board, RuleSet::Paper, ply_limit, changes)
+}
+
+fn player_with(board: Board, rules: RuleSet, ply_limit: u32, changes: &str) -> PvsPlayer {
     let config = config(changes);
-    let game = Arc::new(ChineseCheckers::new(board, config.moves).with_ply_limit(ply_limit));
+    let game = Arc::new(ChineseCheckers::new(board, config.moves).with_rules(rules).with_ply_limit(ply_limit));
     PvsPlayer::new(game, &config, distances(board, None, Encoding::Byte), &MemoryBudget::unlimited())
 }
 
@@ -79,9 +83,10 @@ fn minimax(context: &mut SearchContext, node: &SearchNode, depth: u32, ply: u32,
         return value::of_node(context, node);
     }
     let values = legal(&context.game.clone(), &node.state).into_iter().map(|action| {
-        let mut state = node.state;
+        let (mut state, mover) = (node.state, node.state.player());
         context.game.play_action(&mut state, action);
-        let child = context.root(&state, MOST_PLIES);
+        let standing = context.standing(context.game.ranked(&state, mover).0);
+        let child = context.after(node, action, standing);
         -minimax(context, &child, depth - 1, ply + 1, race_is_leaf)
     });
     values.max().unwrap()
@@ -89,11 +94,22 @@ fn minimax(context: &mut SearchContext, node: &SearchNode, depth: u32, ply: u32,
 
 #[test]
 fn without_pruning_it_is_minimax() {
-    for (side, pieces, filter) in [(4, 3, "all"), (5, 3, "all"), (5, 4, "all"), (5, 3, "non-backward")] {
+    let (paper, blocked_goal) = (RuleSet::Paper, RuleSet::BlockedGoal);
+    // With five pieces, goals are sealed: a draw under `paper`, and not legal under `blocked-goal`.
+    for (side, pieces, filter, rules, most_depth) in [
+        (4, 3, "all", paper, 4),
+        (5, 3, "all", blocked_goal, 4),
+        (5, 4, "all", paper, 4),
+        (5, 3, "non-backward", paper, 4),
+        (4, 5, "all", paper, 3),
+        (5, 5, "all", paper, 3),
+        (5, 5, "all", blocked_goal, 3),
+    ] {
         let board = Board::new(side, pieces).unwrap();
-        let mut player = player_of(board, PLY_LIMIT, &format!(",pruning=false,reductions=false,moves={filter}"));
+        let changes = format!(",pruning=false,reductions=false,moves={filter}");
+        let mut player = player_with(board, rules, PLY_LIMIT, &changes);
         for state in some_states(&player.main.context.game.clone(), 20, side) {
-            for depth in 1..=4 {
+            for depth in 1..=most_depth {
                 player.reset(0);
                 let (_, seen) = go(&mut player, &state, Limits::depth(depth));
                 let root = player.main.context.root(&state, MOST_PLIES);
@@ -240,20 +256,25 @@ fn ends_of_games(player: &mut PvsPlayer, games: u64) -> Vec<GameState> {
 
 #[test]
 fn claimed_wins_and_losses_are_true() {
-    let board = Board::new(4, 3).unwrap();
     let mut proofs = [0; 2];
-    for changes in ["", ",moves=non-backward", ",threads=3"] {
-        let mut player = player_of(board, PLY_LIMIT, changes);
-        let game = ChineseCheckers::new(board, Filter::All);
-        for state in ends_of_games(&mut player, 200) {
+    for (changes, pieces, rules, [win, loss]) in [
+        ("", 3, RuleSet::Paper, [5, 6]),
+        (",moves=non-backward", 3, RuleSet::Paper, [5, 6]),
+        (",threads=3", 3, RuleSet::BlockedGoal, [5, 6]),
+        ("", 5, RuleSet::BlockedGoal, [3, 4]),
+    ] {
+        let board = Board::new(4, pieces).unwrap();
+        let mut player = player_with(board, rules, PLY_LIMIT, changes);
+        let game = ChineseCheckers::new(board, Filter::All).with_rules(rules);
+        for state in ends_of_games(&mut player, 100) {
             player.reset(0);
             for info in go(&mut player, &state, Limits::expansions(300)).1 {
                 match info.value {
-                    Some(SearchValue::Won(plies)) if plies <= 5 => {
+                    Some(SearchValue::Won(plies)) if plies <= win => {
                         proofs[0] += 1;
                         assert!(wins_within(&game, &state, plies), "{} {plies}", game.position(&state));
                     }
-                    Some(SearchValue::Lost(plies)) if plies <= 6 => {
+                    Some(SearchValue::Lost(plies)) if plies <= loss => {
                         proofs[1] += 1;
                         assert!(loses_within(&game, &state, plies), "{} {plies}", game.position(&state));
                     }
