@@ -256,6 +256,14 @@ impl ChineseCheckers {
         self.seal.as_ref().is_some_and(seals)
     }
 
+    /// Returns whether a move of the player to move is legal.
+    #[inline]
+    pub fn is_legal(&self, state: &GameState, mv: Move) -> bool {
+        let (army, others) = (state.army(state.player), state.army(state.player.other()));
+        let reaches = || self.geometry.destinations((army | others).without(mv.from), mv.from).contains(mv.to);
+        army.contains(mv.from) && reaches() && self.cells_sealed_by(state, mv).is_none()
+    }
+
     /// Returns the cells that a move of the player to move would seal, against the rules.
     pub fn cells_sealed_by(&self, state: &GameState, mv: Move) -> Option<CellSet> {
         let (side, mut after) = (state.player, *state);

@@ -218,13 +218,23 @@ impl SearchContext {
         }
     }
 
+    /// Returns the standing of the mover after a move.
+    #[inline]
+    pub fn standing_after(&mut self, node: &SearchNode, mv: Move) -> Standing {
+        self.standing(self.army_after(node, mv))
+    }
+
     /// Replaces the bound of a distance after a move by the distance.
     #[inline]
     pub fn look_up(&mut self, node: &SearchNode, candidate: &mut ScoredMove) {
-        let (player, Move { from, to }) = (node.state.player(), candidate.mv);
-        let army = node.state.army(player).without(from).with(to);
-        let army = State::from_army(self.game.board(), player, army);
+        let army = self.army_after(node, candidate.mv);
         candidate.standing.distance = self.distances.distance(army, Rank::of(army));
+    }
+
+    #[inline]
+    fn army_after(&self, node: &SearchNode, Move { from, to }: Move) -> State {
+        let player = node.state.player();
+        State::from_army(self.game.board(), player, node.state.army(player).without(from).with(to))
     }
 
     /// Replaces the bounds of the distances after moves by the distances, as [`look_up`] does, but

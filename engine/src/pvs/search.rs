@@ -9,12 +9,12 @@
 //! 3. A bound from the transposition table may decide a null window.
 //! 4. A node far above the window is not searched (reverse futility pruning),
 //!    nor one that exceeds it after a pass (null move).
-//! 5. The moves are generated. A player without a move passes.
+//! 5. Moves are generated. A player without a move passes.
 //! 6. At depth 1 the children are evaluated in one loop. Those that cannot exceed
 //!    the window by a bound of their distance are not looked up.
 //! 7. At other depths the move from the transposition table is searched first.
-//!    Only then the distances after the other moves are looked up. The best
-//!    remaining move is next, by gain, killer moves and history.
+//!    Only then the other moves are generated and the distances after them looked
+//!    up. The best remaining move is next, by gain, killer moves and history.
 //! 8. A late move far below the window is not searched (futility pruning). If a
 //!    bound of its distance shows this, the distance is not looked up.
 //! 9. A late move is first searched to a smaller depth (late move reduction),
@@ -275,17 +275,10 @@ impl<'a> PvsSearch<'a> {
         if !self.checker.expand() {
             return None;
         }
-        // Step 5. Moves.
         let first = self.moves.len();
-        self.context.outline(node, self.config.moves, &mut self.moves);
         let known = known.and_then(|known| known.best);
-        let (best, best_move) = match (self.moves.len() - first, window.depth) {
-            (0, depth) => {
-                let child = self.context.after(node, None, node.standings[node.state.player() as usize]);
-                (-self.value(&child, window.child(depth - 1))?, None)
-            }
-            // Step 6. Children that are leaves.
-            (_, 1) => self.of_leaves(node, first, known, window),
+        let (best, best_move) = match window.depth {
+            1 => self.of_leaves(node, first, known, window)?,
             _ => self.of_moves(node, first, known, window)?,
         };
         self.moves.truncate(first);
@@ -317,7 +310,11 @@ impl<'a> PvsSearch<'a> {
         first: usize,
         known: Option<Move>,
         window: Window,
-    ) -> (i32, Option<Move>) {
+    ) -> Option<(i32, Option<Move>)> {
+        self.context.outline(node, self.config.moves, &mut self.moves);
+        if self.moves.len() == first {
+            return self.of_pass(node, window);
+        }
         let (mover, least) = (node.state.player(), self.least());
         let other = node.standings[1 - mover as usize];
         let mut best = (self.omit(node, first, window.alpha.max(least), 0).max(least), None);
@@ -346,7 +343,14 @@ impl<'a> PvsSearch<'a> {
                 break;
             }
         }
-        best
+        Some(best)
+    }
+
+    /// Returns the value of a node without a move, in which the player passes.
+    #[cold]
+    fn of_pass(&mut self, node: &SearchNode, window: Window) -> Option<(i32, Option<Move>)> {
+        let child = self.context.after(node, None, node.standings[node.state.player() as usize]);
+        Some((-self.value(&child, window.child(window.depth - 1))?, None))
     }
 
     /// Removes the moves of a node from index `first` whose static value with the
@@ -387,15 +391,22 @@ impl<'a> PvsSearch<'a> {
         mut window: Window,
     ) -> Option<(i32, Option<Move>)> {
         let mut best = (self.least(), None);
-        let mut next = first;
-        // Step 7. The move from the transposition table needs no other move.
-        if let Some(at) = self.moves[first..].iter().position(|candidate| Some(candidate.mv) == known) {
-            self.moves.swap(first, first + at);
-            self.context.look_up(node, &mut self.moves[first]);
+        // Step 7. The move from the transposition table is searched before others are generated.
+        let known = known.filter(|&mv| self.config.moves == Filter::All && self.context.game.is_legal(&node.state, mv));
+        if let Some(known) = known {
+            let standing = self.context.standing_after(node, known);
+            self.moves.push(ScoredMove { mv: known, standing, order: 0 });
             if self.of_move(node, first, first, &mut window, &mut best)? {
                 return Some(best);
             }
-            next += 1;
+        }
+        let next = self.moves.len();
+        self.context.outline(node, self.config.moves, &mut self.moves);
+        if self.moves.len() == first {
+            return self.of_pass(node, window);
+        }
+        if let Some(at) = self.moves[next..].iter().position(|candidate| Some(candidate.mv) == known) {
+            self.moves.remove(next + at);
         }
         // Step 8. Pruning of late moves, here by the bounds of their values.
         if self.prunes_late_moves(window) {
