@@ -100,8 +100,8 @@ fn other_players_analyse_and_distances_are_estimated_without_a_table() {
 fn the_rules_are_given_or_those_of_a_saved_game_or_the_default() {
     let env = TestEnv::new();
     let moves = "a3-b3 g5-f5";
-    env.file("paper.shg", &format!("[Size \"7\"]\n[Pieces \"6\"]\n\n1. {moves} *\n"));
-    env.file("blocked.shg", &format!("[Rules \"blocked-goal\"]\n[Size \"7\"]\n[Pieces \"6\"]\n\n1. {moves} *\n"));
+    env.file("paper.shg", format!("[Size \"7\"]\n[Pieces \"6\"]\n\n1. {moves} *\n"));
+    env.file("blocked.shg", format!("[Rules \"blocked-goal\"]\n[Size \"7\"]\n[Pieces \"6\"]\n\n1. {moves} *\n"));
     // The move `a1-a3` would seal the corner.
     let seals = |position: &str, words: &str| {
         let found = analysis(&env, position, &format!("--depth 1 --lines 100 --side 7 --pieces 6 {words}"));
