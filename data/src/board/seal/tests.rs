@@ -338,3 +338,20 @@ fn a_seal_that_is_given_must_be_broken_if_possible() {
     let other: Position = "9/9/9/9/oooooo3/9/x8/xx7/1xx5x o 21".parse().unwrap();
     assert_eq!(rule.moves(&other), other.moves().collect::<Vec<_>>());
 }
+
+/// Ten pieces can close a goal without sealing it: eight are the wall, and two move behind it.
+#[test]
+fn ten_pieces_can_hold_a_goal_that_is_not_sealed() {
+    let board = Board::new(9, 10).unwrap();
+    let (rule, geometry) = (SealRule::new(board), board.geometry());
+    let cells = |text: &str| geometry.parse_cells(text).unwrap();
+    let (wall, region) = (cells("e9,g7,i5,f9,g8,h7,i6,h8"), cells("g9,i7,i9,h9,i8"));
+    assert_eq!(entries(geometry, region), wall);
+    let others = CellSet::first_cells(10);
+    for inner in choices(cells("i9,h9,i8"), 2) {
+        let position = position(board, wall | inner, others, Side::O);
+        assert_eq!(rule.sealed(&position), None);
+        let stays_behind = |mv: &Move| inner.contains(mv.from) && region.contains(mv.to);
+        assert!(rule.moves(&position).iter().any(stays_behind), "{position}");
+    }
+}
