@@ -9,11 +9,12 @@ use clap::{ColorChoice, Command, ValueEnum};
 use crate::output::ColorArg;
 
 /// The commands in groups, in the order of the help.
-pub const GROUPS: [(&str, &[&str]); 6] = [
+pub const GROUPS: [(&str, &[&str]); 7] = [
     ("Tables", &["build", "tables", "info", "verify", "convert", "export", "compare", "assemble"]),
     ("Look up", &["query", "line", "show", "rank", "unrank"]),
     ("Play", &["play", "serve", "analyse", "export-game", "ugi", "moves", "perft", "players", "tune"]),
     ("Tournaments", &["match", "tournament"]),
+    ("Training", &["datagen", "train"]),
     ("Rulesheets", &["games", "gdl", "policies", "ggp-player", "ggp-match"]),
     ("Program", &["completions", "man", "help"]),
 ];
@@ -36,6 +37,8 @@ const TABLE_READERS: &[&str] = &[
     "tune",
     "match",
     "tournament",
+    "datagen",
+    "train",
 ];
 
 /// The global options, and the commands in whose help they are shown. All commands accept them.
@@ -61,11 +64,16 @@ pub const EFFECTS: [(&str, &[&str]); 6] = [
             "tune",
             "match",
             "tournament",
+            "datagen",
+            "train",
             "ggp-player",
             "ggp-match",
         ],
     ),
-    ("no_progress", &["", "build", "verify", "convert", "compare", "export-game", "tune", "match", "tournament"]),
+    (
+        "no_progress",
+        &["", "build", "verify", "convert", "compare", "export-game", "tune", "match", "tournament", "datagen"],
+    ),
     ("color", &["", "query", "line", "show", "unrank", "moves", "play", "analyse"]),
 ];
 
@@ -130,6 +138,10 @@ pub const EXAMPLES: &[(&str, &str)] = &[
     ("tournament show", "sternhalma tournament show games.ndjson --game 3"),
     ("tournament show", "sternhalma tournament show games.ndjson --game 3 --record"),
     ("tournament merge", "sternhalma tournament merge part1.ndjson part2.ndjson -o all.ndjson"),
+    ("datagen", "sternhalma datagen -o games.bin --positions 1M --nodes 400"),
+    ("datagen", "sternhalma datagen -o games10.bin --pieces 10 --rules blocked-goal --seed 2"),
+    ("train", "sternhalma train games.bin -o weights.bin"),
+    ("train", "sternhalma train games.bin more.bin -o weights.bin --hidden 16 --epochs 20 --seed 3"),
     ("games", "sternhalma games"),
     ("games", "sternhalma games tic-tac-toe > tic-tac-toe.kif"),
     ("gdl check", "sternhalma gdl check mine.kif"),

@@ -241,6 +241,8 @@ pub struct SearchProgress {
     bar: ProgressBar,
     plain: bool,
     started: Instant,
+    /// The positions that an earlier process searched.
+    before: u64,
     done: u64,
     total: u64,
     last_line: Instant,
@@ -255,16 +257,39 @@ impl SearchProgress {
         let style = ProgressStyle::with_template("{wide_bar} {pos} of {len} positions, {eta} left");
         bar.set_style(style.expect("the template is valid"));
         let now = Instant::now();
-        SearchProgress { bar, plain: !terminal && shows_progress(), started: now, done: 0, total, last_line: now }
+        SearchProgress {
+            bar,
+            plain: !terminal && shows_progress(),
+            started: now,
+            before: 0,
+            done: 0,
+            total,
+            last_line: now,
+        }
+    }
+
+    /// Creates a display that continues after `done` positions.
+    pub fn resumed(done: u64, total: u64) -> SearchProgress {
+        let mut progress = SearchProgress::new(total);
+        (progress.before, progress.done) = (done, done);
+        progress.bar.set_position(done);
+        progress.bar.reset_eta();
+        progress
     }
 
     /// Reports a searched position.
     pub fn advance(&mut self) {
-        self.done += 1;
-        self.bar.inc(1);
+        self.advance_to(self.done + 1);
+    }
+
+    /// Reports the number of all positions that are done.
+    pub fn advance_to(&mut self, done: u64) {
+        self.done = done;
+        self.bar.set_position(done);
         if self.plain && self.last_line.elapsed() >= INTERVAL {
             self.last_line = Instant::now();
-            let left = time_left(self.started.elapsed(), self.done, self.total.saturating_sub(self.done));
+            let done = self.done - self.before;
+            let left = time_left(self.started.elapsed(), done, self.total.saturating_sub(self.done));
             status!("{} of {}, {} left", self.done, counted(self.total as usize, "position"), HumanDuration(left));
         }
     }

@@ -54,7 +54,7 @@ pub fn analyse_watched(
             break;
         }
         let line = vec![choice.action];
-        let mut info = last.unwrap_or(SearchInfo { spent: choice.spent, value: None, line });
+        let mut info = last.unwrap_or(SearchInfo { spent: choice.spent, value: None, is_race: false, line });
         if info.line.first() != Some(&choice.action) {
             info.line = vec![choice.action];
         }

@@ -174,6 +174,25 @@ pub struct PvsConfig {
     pub second: i32,
     /// The value of being on move, in hundredths of a move.
     pub tempo: i32,
+    /// The evaluation of armies that may meet.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub evaluation: PositionalEvaluation,
+    /// The file of learned weights, if they are not the built-in ones.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub weights: String,
+}
+
+/// The evaluation of armies that may meet, on top of the difference of the table distances.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PositionalEvaluation {
+    /// The weights `row`, `rearmost`, `second` and `tempo`.
+    #[default]
+    Rows,
+    /// Learned linear weights; `rows` on boards without them.
+    Linear,
+    /// Learned linear weights and a network; `linear` on boards without a network.
+    Network,
 }
 
 /// The evaluation of states in alpha-beta search.
@@ -433,6 +452,11 @@ impl Config {
             Config::Uct(uct) => uct.search()?.revision(),
             _ => None,
         }
+    }
+
+    /// Returns whether the player reads a file that its parameters name.
+    pub fn reads_file(&self) -> bool {
+        matches!(self, Config::Pvs(config) if !config.weights.is_empty())
     }
 
     /// Returns whether the player needs a distance table.

@@ -24,6 +24,9 @@ pub struct SearchInfo {
     pub spent: SearchStats,
     /// The value of the state for the player to move, if it is known.
     pub value: Option<SearchValue>,
+    /// Whether the value is the lead of a race: the armies pass each other on the principal variation, and the table
+    /// decides the game.
+    pub is_race: bool,
     /// The principal variation as far as it is known, beginning with the best
     /// action.
     pub line: Vec<Action>,
@@ -41,7 +44,7 @@ pub trait EnginePlayer: Send {
     /// progress to `watch`, during the search if it can, and at its end.
     fn think(&mut self, state: &GameState, limits: Limits, stop: &AtomicBool, watch: &mut SearchObserver) -> Choice {
         let choice = self.choose(state, limits, stop);
-        watch(&SearchInfo { spent: choice.spent, value: None, line: vec![choice.action] });
+        watch(&SearchInfo { spent: choice.spent, value: None, is_race: false, line: vec![choice.action] });
         choice
     }
 
@@ -64,7 +67,7 @@ pub trait EnginePlayer: Send {
 /// Returns the choice for a forced action.
 pub(crate) fn forced(action: Action, watch: &mut SearchObserver) -> Choice {
     let spent = SearchStats::default();
-    watch(&SearchInfo { spent, value: None, line: vec![action] });
+    watch(&SearchInfo { spent, value: None, is_race: false, line: vec![action] });
     Choice { action, spent }
 }
 

@@ -287,6 +287,16 @@ impl ChineseCheckers {
         Position::new(self.geometry, x, o, state.player, state.ply).expect("armies share no cell")
     }
 
+    /// Returns whether the armies have passed each other: every piece of `x` is in a higher row than every piece of
+    /// `o`. Such armies could only meet by moving backward.
+    #[inline]
+    pub fn have_passed(&self, state: &GameState) -> bool {
+        match (state.army(Side::X).first(), state.army(Side::O).last()) {
+            (Some(x), Some(o)) => self.geometry.row(x) > self.geometry.row(o),
+            _ => false,
+        }
+    }
+
     /// Returns the army of a player in goal order, with its rank.
     ///
     /// The rank is computed from scratch. Updating the rank with every move

@@ -39,6 +39,7 @@ mod game;
 mod history;
 mod host;
 mod lanes;
+mod learned;
 mod machine;
 mod player;
 mod playout;
@@ -50,7 +51,8 @@ pub mod ugi;
 
 pub use analysis::{AnalysedMove, analyse, analyse_watched};
 pub use config::{
-    AlphaBetaConfig, Config, ConfigError, DecisionRule, Evaluation, PlayoutEnd, PvsConfig, Roster, UctConfig,
+    AlphaBetaConfig, Config, ConfigError, DecisionRule, Evaluation, PlayoutEnd, PositionalEvaluation, PvsConfig,
+    Roster, UctConfig,
 };
 pub use contest::EngineContestant;
 pub use distance::Distances;
@@ -66,6 +68,10 @@ pub use game::{Action, ChineseCheckers, GameSetup, GameState, Outcome, PLY_LIMIT
 pub use history::GameHistory;
 pub use host::{BoardBackend, BoardPlayer, ExternalCommand, introduce};
 pub use lanes::{Lane, LaneArrays, RewardedGame};
+pub use learned::{
+    HiddenSums, LearnedWeights, LinearWeights, MOST_HIDDEN, MOST_OUTPUT, NetworkWeights, OUTPUT_UNIT, UNIT,
+    WeightsError,
+};
 pub use machine::machine_rate;
 pub use player::{player, player_within};
 pub use playout::FarthestMix;

@@ -4,19 +4,22 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use rand::{RngExt, SeedableRng};
-use sternhalma_data::Move;
+use sternhalma_data::{Board, Move};
 use sternhalma_ggp::alpha_beta::{AlphaBetaResult, Heuristic, WIN, alpha_beta};
 use sternhalma_ggp::mcts::{Cutoff, FixedDepth, LengthBonus, MctsConfig, Playout, Puct, Selection, ToTheEnd};
 use sternhalma_ggp::policy::{PartsVisitor, SelectionPolicy, SelectionVisitor};
 use sternhalma_ggp::{Limits, Mcts, MemoryBudget, Rng, SearchStats};
 
-use crate::config::{AlphaBetaConfig, Config, Evaluation, PlayoutEnd, TreePolicy, UctConfig};
+use crate::config::{
+    AlphaBetaConfig, Config, Evaluation, PlayoutEnd, PositionalEvaluation, PvsConfig, TreePolicy, UctConfig,
+};
 use crate::distance::Distances;
 use crate::engine_player::{Choice, EnginePlayer, SearchInfo, SearchObserver, SearchValue, forced, only_action};
 use crate::evaluate::{MeanRow, Separated, TableDifference, TableForesight};
 use crate::filter::{Filter, random_move};
 use crate::fortress::Fortress;
 use crate::game::{Action, ChineseCheckers, GameSetup, GameState};
+use crate::learned::LearnedWeights;
 use crate::playout::FarthestMix;
 use crate::pvs::PvsPlayer;
 
@@ -101,11 +104,35 @@ pub fn player_within(
                 }
             }
         }
-        Config::Pvs(pvs) => Box::new(PvsPlayer::new(game(pvs.moves), pvs, distances()?, memory)),
+        Config::Pvs(pvs) => {
+            let learned = learned_weights(pvs, board)?;
+            Box::new(PvsPlayer::new(game(pvs.moves), pvs, distances()?, learned.as_ref(), memory))
+        }
         Config::Greedy => one_ply(greedy),
         Config::Fortress => Box::new(FortressPlayer::new(game(Filter::All))),
         Config::Random => one_ply(|game, state, rng| random_move(&game.pieces(state, Filter::All), rng)),
     })
+}
+
+/// Returns the learned weights of a player, from its file or the built-in ones of the board.
+///
+/// # Errors
+///
+/// Returns an error if the file cannot be used or is for another board.
+fn learned_weights(config: &PvsConfig, board: Board) -> Result<Option<LearnedWeights>, String> {
+    if config.evaluation == PositionalEvaluation::Rows {
+        return Ok(None);
+    }
+    if config.weights.is_empty() {
+        return Ok(LearnedWeights::built_in(board));
+    }
+    let path = &config.weights;
+    let bytes = std::fs::read(path).map_err(|error| format!("{path}: cannot read the weights: {error}"))?;
+    let weights = LearnedWeights::parse(&bytes).map_err(|error| format!("{path}: {error}"))?;
+    match weights.board == board {
+        true => Ok(Some(weights)),
+        false => Err(format!("{path}: the weights are for {}, and the game is on {board}", weights.board)),
+    }
 }
 
 /// Creates a player with a cutoff for playouts, and with its own or configured
@@ -237,7 +264,7 @@ where
             let found = self.mcts.resume(&self.game, state, role, part, stop, spent);
             spent = found.spent;
             let value = found.value().map(SearchValue::of_mean);
-            watch(&SearchInfo { spent, value, line: self.mcts.principal_variation() });
+            watch(&SearchInfo { spent, value, is_race: false, line: self.mcts.principal_variation() });
             // A part that ends before its report reached the time limit or was
             // stopped.
             if spent.expansions_counted() < report || limits.counted_out(&spent) {
@@ -282,7 +309,7 @@ impl<H: Heuristic<ChineseCheckers> + Send> EnginePlayer for AlphaBeta<H> {
             lead => SearchValue::Lead(lead),
         });
         // The search keeps only the first move of its line.
-        watch(&SearchInfo { spent, value, line: vec![action] });
+        watch(&SearchInfo { spent, value, is_race: false, line: vec![action] });
         Choice { action, spent }
     }
 

@@ -529,7 +529,8 @@ impl TournamentOptions {
     }
 }
 
-fn read_openings(path: &Path) -> Result<Vec<String>> {
+/// Reads a file of openings: one per line, without empty lines and comments.
+pub fn read_openings(path: &Path) -> Result<Vec<String>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let openings: Vec<String> = lines.map(str::to_owned).collect();

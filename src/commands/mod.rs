@@ -7,6 +7,7 @@ mod build;
 mod compare;
 mod completions;
 mod convert;
+mod datagen;
 mod estimate;
 mod export;
 mod export_game;
@@ -28,6 +29,7 @@ mod serve;
 mod show;
 mod tables;
 mod tournament;
+mod train;
 mod tune;
 mod ugi;
 mod verify;
@@ -63,6 +65,8 @@ pub enum CliCommand {
     Perft(moves::PerftArgs),
     Players(players::Args),
     Tune(tune::Args),
+    Datagen(datagen::Args),
+    Train(train::Args),
     Match(match_::Args),
     Tournament(tournament::Args),
     Games(games::Args),
@@ -97,6 +101,8 @@ pub fn run(ctx: &CommandContext, command: &CliCommand) -> Result<CommandOutcome>
         CliCommand::Tournament(args) => tournament::run(ctx, args),
         CliCommand::Match(args) => match_::run(ctx, args),
         CliCommand::Tune(args) => tune::run(ctx, args),
+        CliCommand::Datagen(args) => datagen::run(ctx, args),
+        CliCommand::Train(args) => train::run(ctx, args),
         CliCommand::Ugi(args) => ugi::run(ctx, args),
         CliCommand::Gdl(args) => gdl::run(ctx, args),
         CliCommand::GgpPlayer(args) => ggp_player::run(ctx, args),

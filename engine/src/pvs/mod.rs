@@ -3,11 +3,12 @@
 //! `search.rs` has iterative deepening and the search. `moves.rs` orders moves by
 //! their gain. `node.rs` generates moves, with bounds of the distances after
 //! them, and looks up these distances in `distance_cache.rs`. `value.rs` evaluates
-//! states with the weights of `weights.rs`. `table.rs` stores states by the keys
-//! of `node.rs`, for all threads.
+//! states with the weights of `weights.rs` and the network of `network.rs`.
+//! `table.rs` stores states by the keys of `node.rs`, for all threads.
 
 mod distance_cache;
 mod moves;
+mod network;
 mod node;
 mod search;
 mod table;
@@ -27,6 +28,7 @@ use crate::config::PvsConfig;
 use crate::distance::Distances;
 use crate::engine_player::{Choice, EnginePlayer, SearchObserver, forced, only_action};
 use crate::game::{Action, ChineseCheckers, GameState};
+use crate::learned::LearnedWeights;
 use crate::repetition::Repetitions;
 use distance_cache::DistanceCache;
 use moves::MoveOrdering;
@@ -58,6 +60,7 @@ impl PvsPlayer {
         game: Arc<ChineseCheckers>,
         config: &PvsConfig,
         distances: Distances,
+        learned: Option<&LearnedWeights>,
         memory: &MemoryBudget,
     ) -> PvsPlayer {
         let room = u32::try_from(memory.room() >> 20).unwrap_or(u32::MAX);
@@ -65,7 +68,7 @@ impl PvsPlayer {
         let mut used = MemoryUse::of(memory);
         used.set(table.bytes() as u64);
         let worker = || {
-            let context = SearchContext::new(game.clone(), DistanceCache::new(distances.clone()), config);
+            let context = SearchContext::new(game.clone(), DistanceCache::new(distances.clone()), config, learned);
             Worker { context, ordering: MoveOrdering::new(MOST_PLIES) }
         };
         let helpers = (1..config.threads).map(|_| worker()).collect();

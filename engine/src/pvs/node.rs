@@ -9,9 +9,12 @@ use sternhalma_ggp::arena::derive_seed;
 
 use super::distance_cache::MOVE;
 use super::moves::ScoredMove;
+use super::network::{Network, Sums};
 use super::weights::{Formation, Weights};
 use super::{Action, ChineseCheckers, DistanceCache, GameState, PvsConfig};
+use crate::config::PositionalEvaluation;
 use crate::filter::Filter;
+use crate::learned::LearnedWeights;
 use crate::repetition::Repetitions;
 
 /// A state with its key and the distances of both armies.
@@ -22,6 +25,8 @@ pub(super) struct SearchNode {
     pub key: u64,
     /// The standing of each player's army.
     pub standings: [Standing; 2],
+    /// The sums of the network, if there is one.
+    pub sums: Sums,
 }
 
 /// The standing of an army, in hundredths of a move.
@@ -64,6 +69,7 @@ pub(super) struct SearchContext {
     pub game: Arc<ChineseCheckers>,
     pub distances: DistanceCache,
     pub weights: Weights,
+    pub network: Option<Network>,
     /// The placements of the game, and then of the path of the search.
     pub played: Repetitions,
     /// The test for sealed goals, if the rules permit them.
@@ -81,14 +87,22 @@ pub(super) struct SearchContext {
 }
 
 impl SearchContext {
-    pub fn new(game: Arc<ChineseCheckers>, distances: DistanceCache, weights: &PvsConfig) -> SearchContext {
-        let weights = Weights::new(game.geometry(), weights);
+    pub fn new(
+        game: Arc<ChineseCheckers>,
+        distances: DistanceCache,
+        config: &PvsConfig,
+        learned: Option<&LearnedWeights>,
+    ) -> SearchContext {
+        let weights = Weights::new(game.geometry(), config, learned.map(|learned| &learned.linear));
+        let uses_network = config.evaluation == PositionalEvaluation::Network;
+        let network = learned.and_then(|learned| learned.network.clone()).filter(|_| uses_network);
+        let network = network.map(|weights| Network::new(game.board(), weights));
         let seal = (game.rules() == RuleSet::Paper).then(|| SealRule::new(game.board()));
         let (played, zobrist) = (Repetitions::default(), Zobrist::new());
         let covered = distances.covered();
         let rows = 2 * (game.geometry().size() as i32 - 1);
         let (own, keyed_by_ply) = (Side::X, false);
-        SearchContext { game, distances, weights, played, seal, own, zobrist, keyed_by_ply, covered, rows }
+        SearchContext { game, distances, weights, network, played, seal, own, zobrist, keyed_by_ply, covered, rows }
     }
 
     pub fn geometry(&self) -> &'static Geometry {
@@ -126,7 +140,8 @@ impl SearchContext {
         self.keyed_by_ply = state.ply().saturating_add(2 * plies) >= self.game.ply_limit();
         self.own = state.player();
         let standings = [Side::X, Side::O].map(|player| self.standing(self.game.ranked(state, player).0));
-        SearchNode { state: *state, key: self.key(state), standings }
+        let sums = self.network.as_ref().map_or(Sums::NONE, |network| network.sums(state));
+        SearchNode { state: *state, key: self.key(state), standings, sums }
     }
 
     /// Returns the key of a state, computed from scratch.
@@ -267,6 +282,9 @@ impl SearchContext {
         if let Some(Move { from, to }) = action {
             let cells = &self.zobrist.cells[mover as usize];
             after.key ^= cells[from.index()] ^ cells[to.index()];
+            if let Some(network) = &self.network {
+                after.sums = network.after(&node.sums, mover, Move { from, to });
+            }
         }
         after.key ^= self.turn_key(&node.state) ^ self.turn_key(&after.state);
         after

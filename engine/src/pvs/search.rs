@@ -32,7 +32,7 @@ use sternhalma_ggp::{LimitChecker, Limits};
 use super::moves::{MoveOrdering, ScoredMove};
 use super::node::{SearchContext, SearchNode};
 use super::table::{Bound, TableEntry, TranspositionTable};
-use super::value::{self, LEAST_WIN, UNPROVEN, WIN, from_table, is_proof, to_table};
+use super::value::{self, Bounds, LEAST_WIN, UNPROVEN, WIN, from_table, is_proof, to_table};
 use crate::config::PvsConfig;
 use crate::engine_player::{Choice, SearchInfo, SearchObserver, SearchValue};
 use crate::filter::Filter;
@@ -316,7 +316,6 @@ impl<'a> PvsSearch<'a> {
             return self.of_pass(node, window);
         }
         let (mover, least) = (node.state.player(), self.least());
-        let other = node.standings[1 - mover as usize];
         let mut best = (self.omit(node, first, window.alpha.max(least), 0).max(least), None);
         if let Some(known) = self.moves[first..].iter_mut().find(|candidate| Some(candidate.mv) == known) {
             known.order = i32::MAX;
@@ -334,7 +333,7 @@ impl<'a> PvsSearch<'a> {
             let value = match state.outcome() {
                 Some(outcome) => value::of_outcome(outcome, mover, window.ply + 1),
                 None if self.context.repeats(&state) => value::DRAW,
-                None => -value::of_state(self.context, &state, other, standing),
+                None => -value::of_child(self.context, node, mv, &state, standing),
             };
             if value > best.0 {
                 best = (value, Some(mv));
@@ -359,16 +358,16 @@ impl<'a> PvsSearch<'a> {
     /// removed moves, or -[`WIN`].
     fn omit(&mut self, node: &SearchNode, first: usize, alpha: i32, margin: i32) -> i32 {
         let context = &*self.context;
-        let other = node.standings[1 - node.state.player() as usize];
         let is_bounded = !context.may_end(&node.state) && context.played.none_is_due();
         // The goal of the player that searches may be sealed, which makes its lead a draw.
         let least = if context.may_shut_out(&node.state) { value::DRAW } else { -WIN };
+        let bounds = Bounds::new(context, node, !self.config.pruning);
         let (mut end, mut omitted) = (first, -WIN);
         for index in first..self.moves.len() {
             let mut candidate = self.moves[index];
             candidate.order = i32::MAX;
             if is_bounded {
-                candidate.order = (margin - value::of_standings(context, other, candidate.standing)).max(least);
+                candidate.order = (margin + bounds.of(candidate.mv, candidate.standing)).max(least);
                 if candidate.order <= alpha {
                     omitted = omitted.max(candidate.order);
                     continue;
@@ -540,13 +539,14 @@ impl<'a> PvsSearch<'a> {
     }
 
     fn info(&self, root: &SearchNode, best: Move, value: i32) -> SearchInfo {
+        let is_race = value::is_race(value);
         let value = match value {
             won if won >= LEAST_WIN => SearchValue::Won((WIN - won) as u32),
             lost if lost <= -LEAST_WIN => SearchValue::Lost((WIN + lost) as u32),
             _ => SearchValue::Lead(value::lead_of(value)),
         };
         let spent = self.checker.spent();
-        SearchInfo { spent, value: Some(value), line: self.line(root, best, spent.depth) }
+        SearchInfo { spent, value: Some(value), is_race, line: self.line(root, best, spent.depth) }
     }
 
     /// Returns the principal variation from the table. Different states may

@@ -11,10 +11,11 @@ use sternhalma_data::{Board, Cell, CellSet, Encoding, Position, Prefix, RuleSet,
 use sternhalma_ggp::{Game, Limits, MemoryBudget, Rng};
 
 use super::*;
-use crate::config::{Config, Roster};
+use crate::config::{Config, PositionalEvaluation, Roster};
 use crate::engine_player::{SearchInfo, SearchValue};
 use crate::filter::Filter;
 use crate::game::{Outcome, PLY_LIMIT};
+use crate::learned::{LinearWeights, MOST_HIDDEN, MOST_OUTPUT, NetworkWeights};
 use node::SearchNode;
 use sternhalma_data::Side;
 
@@ -37,10 +38,39 @@ fn player_of(board: Board, ply_limit: u32, changes: &str) -> PvsPlayer {
     player_with(board, RuleSet::Paper, ply_limit, changes)
 }
 
+/// Creates a player. A network has random weights.
 fn player_with(board: Board, rules: RuleSet, ply_limit: u32, changes: &str) -> PvsPlayer {
     let config = config(changes);
     let game = Arc::new(ChineseCheckers::new(board, config.moves).with_rules(rules).with_ply_limit(ply_limit));
-    PvsPlayer::new(game, &config, distances(board, None, Encoding::Byte), &MemoryBudget::unlimited())
+    let learned = random_weights(board, 3);
+    let distances = distances(board, None, Encoding::Byte);
+    PvsPlayer::new(
+        game,
+        &config,
+        distances,
+        Some(&learned).filter(|_| has_network(&config)),
+        &MemoryBudget::unlimited(),
+    )
+}
+
+fn has_network(config: &PvsConfig) -> bool {
+    config.evaluation == PositionalEvaluation::Network
+}
+
+/// Returns weights with random numbers of every size that is allowed.
+fn random_weights(board: Board, seed: u64) -> LearnedWeights {
+    let mut rng = Rng::seed_from_u64(seed);
+    let mut units = |most: i16| [(); MOST_HIDDEN].map(|()| rng.random_range(-most..=most));
+    let network = NetworkWeights {
+        scale: 150,
+        inputs: (0..2 * board.cells()).map(|_| units(400)).collect(),
+        biases: units(500),
+        outputs: [units(MOST_OUTPUT), units(MOST_OUTPUT)],
+        bias: -7,
+    };
+    let cells = (0..board.cells() as i16).map(|cell| -7 * cell).collect();
+    let linear = LinearWeights { cells, rearmost: 11, second: 5, tempo: 90 };
+    LearnedWeights { board, linear, network: Some(network) }
 }
 
 fn go(player: &mut PvsPlayer, state: &GameState, limits: Limits) -> (Choice, Vec<SearchInfo>) {
@@ -101,6 +131,8 @@ fn without_pruning_it_is_minimax() {
         (5, 3, "all", blocked_goal, 4),
         (5, 4, "all", paper, 4),
         (5, 3, "non-backward", paper, 4),
+        (5, 4, "all,evaluation=network", paper, 4),
+        (5, 5, "all,evaluation=network", paper, 3),
         (4, 5, "all", paper, 3),
         (5, 5, "all", paper, 3),
         (5, 5, "all", blocked_goal, 3),
@@ -118,7 +150,7 @@ fn without_pruning_it_is_minimax() {
                 let expected = match expected {
                     // A move that the filter excludes may avoid a loss, so a
                     // filter allows no proof.
-                    end if value::is_proof(end) && filter != "all" => continue,
+                    end if value::is_proof(end) && !filter.starts_with("all") => continue,
                     won if won >= value::LEAST_WIN => SearchValue::Won((value::WIN - won) as u32),
                     lost if lost <= -value::LEAST_WIN => SearchValue::Lost((value::WIN + lost) as u32),
                     lead => SearchValue::Lead(value::lead_of(lead)),
@@ -141,7 +173,7 @@ fn without_pruning_it_is_minimax() {
 fn incremental_node_data_matches_a_recomputation() {
     for (side, pieces) in [(5, 3), (6, 4), (7, 3)] {
         let board = Board::new(side, pieces).unwrap();
-        let mut player = player_of(board, 300, "");
+        let mut player = player_of(board, 300, ",evaluation=network");
         let context = &mut player.main.context;
         let mut rng = Rng::seed_from_u64(side);
         for game in 0..20 {
@@ -155,10 +187,15 @@ fn incremental_node_data_matches_a_recomputation() {
                     true => context.after(&node, None, node.standings[node.state.player() as usize]),
                     false => {
                         let chosen = moves[rng.random_range(0..moves.len())];
-                        context.after(&node, Some(chosen.mv), chosen.standing)
+                        let after = context.after(&node, Some(chosen.mv), chosen.standing);
+                        let value = value::of_child(context, &node, chosen.mv, &after.state, chosen.standing);
+                        assert_eq!(value, value::of_node(context, &after));
+                        after
                     }
                 };
                 assert_eq!(node.key, context.key(&node.state));
+                let network = context.network.as_ref().expect("the player has a network");
+                assert_eq!(node.sums, network.sums(&node.state));
                 let fresh = [Side::X, Side::O].map(|side| context.standing(context.game.ranked(&node.state, side).0));
                 assert_eq!(node.standings, fresh);
                 let skipped = context.skipped(&node);
@@ -180,7 +217,7 @@ fn outlines_have_all_moves_and_bound_their_distances() {
         let board = Board::new(side, pieces).unwrap();
         let game = Arc::new(ChineseCheckers::new(board, Filter::All));
         let cache = DistanceCache::new(distances(board, within, Encoding::Byte));
-        let mut context = SearchContext::new(game.clone(), cache, &config(""));
+        let mut context = SearchContext::new(game.clone(), cache, &config(""), None);
         let (mut least, mut exceeded) = (0, 0);
         let mut rng = Rng::seed_from_u64(side);
         for _ in 0..300 {
@@ -343,13 +380,55 @@ fn several_threads_keep_limits_and_stop() {
 }
 
 #[test]
+fn the_network_is_a_plain_sum() {
+    let board = Board::new(5, 3).unwrap();
+    let learned = random_weights(board, 9);
+    let network = learned.network.as_ref().unwrap();
+    let mut outputs = Vec::new();
+    for state in some_states(&ChineseCheckers::new(board, Filter::All), 50, 6) {
+        for player in Side::BOTH {
+            let mut total = 0;
+            for (side, weights) in [player, player.other()].into_iter().zip(&network.outputs) {
+                for (unit, weight) in weights.iter().enumerate() {
+                    let mut sum = i64::from(network.biases[unit]);
+                    for cell in (0..board.cells()).map(Cell::new) {
+                        let input = cell.to_goal_order(board, side).index();
+                        if state.army(side).contains(cell) {
+                            sum += i64::from(network.inputs[input][unit]);
+                        }
+                        if state.army(side.other()).contains(cell) {
+                            sum += i64::from(network.inputs[board.cells() + input][unit]);
+                        }
+                    }
+                    total += sum.clamp(0, 255).pow(2) * i64::from(*weight);
+                }
+            }
+            let expected = total * i64::from(network.scale) / (255 * 255 * 64) + i64::from(network.bias);
+            let inference = network::Network::new(board, network.clone());
+            let found = inference.output(&inference.sums(&state), player);
+            assert_eq!(i64::from(found), expected);
+            outputs.push(found);
+        }
+    }
+    outputs.sort_unstable();
+    outputs.dedup();
+    assert!(outputs.len() > 20);
+}
+
+#[test]
 fn every_kind_of_table_gives_the_same_game() {
     let board = Board::new(5, 3).unwrap();
     let config = config("");
     let game = Arc::new(ChineseCheckers::new(board, config.moves));
     let play = |within, encoding| {
         own_game(
-            &mut PvsPlayer::new(game.clone(), &config, distances(board, within, encoding), &MemoryBudget::unlimited()),
+            &mut PvsPlayer::new(
+                game.clone(),
+                &config,
+                distances(board, within, encoding),
+                None,
+                &MemoryBudget::unlimited(),
+            ),
             Limits::expansions(200),
         )
     };

@@ -10,9 +10,10 @@
 //!
 //! Negative values are the same for the opponent.
 
-use sternhalma_data::Side;
+use sternhalma_data::{Move, Side};
 
 use super::distance_cache::MOVE;
+use super::network::Network;
 use super::node::{SearchContext, SearchNode, Standing};
 use crate::game::{GameState, Outcome};
 
@@ -38,6 +39,11 @@ pub(super) const DRAW: i32 = 0;
 /// Returns whether a value is a proven win or loss.
 pub(super) fn is_proof(value: i32) -> bool {
     value.abs() >= LEAST_WIN
+}
+
+/// Returns whether a value is the lead of a race that the table decides.
+pub(super) fn is_race(value: i32) -> bool {
+    value.abs() > MOST_LEAD && !is_proof(value)
 }
 
 /// Returns the lead, in moves, of a value that is not a proof.
@@ -75,26 +81,84 @@ pub(super) fn of_outcome(outcome: Outcome, player: Side, ply: u32) -> i32 {
 /// Returns the value of a non-terminal node for the player to move.
 #[inline]
 pub(super) fn of_node(context: &SearchContext, node: &SearchNode) -> i32 {
-    let mover = node.state.player() as usize;
-    of_state(context, &node.state, node.standings[mover], node.standings[1 - mover])
+    let player = node.state.player();
+    let network = || context.network.as_ref().map_or(0, |network| network.output(&node.sums, player));
+    let [own, other] = [player, player.other()].map(|player| node.standings[player as usize]);
+    unless_shut_out(context, &node.state, of_standings(context, own, other, network))
 }
 
-/// Returns the value of a non-terminal state for the player to move, given the
-/// standings of its own and of the other army.
+/// Returns the value of a non-terminal child for its player to move, without its node: `state` is the state after a
+/// move from `parent`, and `standing` that of the mover after the move.
 #[inline]
-pub(super) fn of_state(context: &SearchContext, state: &GameState, own: Standing, other: Standing) -> i32 {
-    let value = of_standings(context, own, other);
+pub(super) fn of_child(
+    context: &SearchContext,
+    parent: &SearchNode,
+    mv: Move,
+    state: &GameState,
+    standing: Standing,
+) -> i32 {
+    unless_shut_out(context, state, of_open_child(context, parent, mv, standing))
+}
+
+/// Returns the value of a non-terminal child as [`of_child`] does, if no goal is sealed.
+#[inline]
+fn of_open_child(context: &SearchContext, parent: &SearchNode, mv: Move, standing: Standing) -> i32 {
+    let (mover, player) = (parent.state.player(), parent.state.player().other());
+    let output = |network: &Network| network.output(&network.after(&parent.sums, mover, mv), player);
+    let network = || context.network.as_ref().map_or(0, output);
+    of_standings(context, parent.standings[player as usize], standing, network)
+}
+
+/// The largest increase of the network's output for the mover by a move, in hundredths of a move, that [`Bounds`]
+/// without the output after the move allow for. It is exceeded by 3% of moves (`docs/players.md`).
+const MOST_INCREASE: i32 = 200;
+
+/// Upper bounds of the values of children for the mover of their parent, if no goal is sealed.
+pub(super) struct Bounds<'a> {
+    context: &'a SearchContext,
+    parent: &'a SearchNode,
+    /// The bound of the network's output for the mover, if it is not computed for each child.
+    output: Option<i32>,
+}
+
+impl<'a> Bounds<'a> {
+    /// Prepares the bounds of a parent. Exact bounds need the output of the network for each child.
+    pub fn new(context: &'a SearchContext, parent: &'a SearchNode, is_exact: bool) -> Bounds<'a> {
+        let most = |network: &Network| network.output(&parent.sums, parent.state.player()) + MOST_INCREASE;
+        let output = match &context.network {
+            Some(network) => (!is_exact).then(|| most(network)),
+            None => Some(0),
+        };
+        Bounds { context, parent, output }
+    }
+
+    /// Returns the bound for a move, given a standing with the least distance after it.
+    #[inline]
+    pub fn of(&self, mv: Move, standing: Standing) -> i32 {
+        let other = self.parent.standings[1 - self.parent.state.player() as usize];
+        match self.output {
+            Some(output) => -of_standings(self.context, other, standing, || -output),
+            None => -of_open_child(self.context, self.parent, mv, standing),
+        }
+    }
+}
+
+/// Returns the value of a state for the player to move, or of a draw if that is all that the player that searches
+/// can achieve.
+#[inline]
+fn unless_shut_out(context: &SearchContext, state: &GameState, value: i32) -> i32 {
     // Without a way into its goal, the player that searches cannot win. A seal of its own is no
     // reason for a draw, as long as there is a chance to win.
     let leads = if state.player() == context.own() { value > 0 } else { value < 0 };
     if leads && context.is_shut_out(state) { DRAW } else { value }
 }
 
-/// Returns the value of a non-terminal state for the player to move, if no goal is sealed.
+/// Returns the value of a non-terminal state for the player to move, if no goal is sealed, given the standings of its
+/// own and of the other army. `network` computes the output of the network, which counts while the armies may meet.
 #[inline]
-pub(super) fn of_standings(context: &SearchContext, own: Standing, other: Standing) -> i32 {
+fn of_standings(context: &SearchContext, own: Standing, other: Standing, network: impl FnOnce() -> i32) -> i32 {
     if !context.have_passed(own, other) {
-        return own.worth() - other.worth() + context.weights.tempo;
+        return own.worth() - other.worth() + context.weights.tempo + network();
     }
     // With equal distances the player to move arrives first.
     let lead = other.distance - own.distance + MOVE / 2;

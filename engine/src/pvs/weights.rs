@@ -3,6 +3,7 @@
 use sternhalma_data::{Cell, CellSet, Geometry};
 
 use crate::config::PvsConfig;
+use crate::learned::LinearWeights;
 
 /// The weights of the positional value of an army.
 pub(super) struct Weights {
@@ -17,11 +18,18 @@ pub(super) struct Weights {
 }
 
 impl Weights {
-    pub fn new(geometry: &Geometry, config: &PvsConfig) -> Weights {
+    /// Returns the learned weights, or those of the configuration.
+    pub fn new(geometry: &Geometry, config: &PvsConfig, learned: Option<&LinearWeights>) -> Weights {
         let mut rows = [0; Cell::LIMIT];
         (0..geometry.cells()).map(Cell::new).for_each(|cell| rows[cell.index()] = geometry.row(cell) as i32);
-        let cells = rows.map(|row| -config.row * row);
-        Weights { cells, rows, rearmost: config.rearmost, second: config.second, tempo: config.tempo }
+        let Some(learned) = learned else {
+            let cells = rows.map(|row| -config.row * row);
+            return Weights { cells, rows, rearmost: config.rearmost, second: config.second, tempo: config.tempo };
+        };
+        let mut cells = [0; Cell::LIMIT];
+        cells.iter_mut().zip(&learned.cells).for_each(|(cell, &weight)| *cell = weight.into());
+        let [rearmost, second, tempo] = [learned.rearmost, learned.second, learned.tempo].map(i32::from);
+        Weights { cells, rows, rearmost, second, tempo }
     }
 
     /// Returns the formation of an army.

@@ -163,6 +163,10 @@ pub async fn analysis(
     Params(params): Params<AnalysisParams>,
 ) -> Result<Response, ApiError> {
     let config = app.roster.config(params.player.as_deref().unwrap_or(DEFAULT_PLAYER)).map_err(ApiError::invalid)?;
+    // Clients must not read files of the server.
+    if config.reads_file() {
+        return Err(ApiError::invalid("`weights` names a file, which this interface does not read"));
+    }
     let (placed, limits, lines) = (params.placed()?, params.limits(app.search_time)?, params.lines()?);
     let search = app.searches.begin()?;
     let (stop, memory) = (search.stop.clone(), search.memory.clone());

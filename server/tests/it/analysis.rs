@@ -86,6 +86,7 @@ fn invalid_searches_are_refused() {
         ("", "missing field `position`"),
         ("position=startpos&player=nobody", "nobody"),
         ("position=startpos&player=base0,c=x", "base0"),
+        ("position=startpos&player=sternhalma,evaluation=network,weights=/dev/zero", "does not read"),
         ("position=startpos&nodes=0", "`nodes` greater than 0"),
         ("position=startpos&seconds=0", "`seconds` greater than 0"),
         ("position=startpos&seconds=NaN", "`seconds` greater than 0"),

@@ -149,7 +149,7 @@ impl Seats {
         let player = follower.follow(history.start(), &actions, derive_seed(factory.seed, 2 * game + side));
         let mut last = None;
         let choice = player.think(history.state(), limits, &factory.stop, &mut |info| last = Some(info.clone()));
-        let last = last.unwrap_or(SearchInfo { spent: choice.spent, value: None, line: Vec::new() });
+        let last = last.unwrap_or(SearchInfo { spent: choice.spent, value: None, is_race: false, line: Vec::new() });
         let info = MoveInfo::from(&SearchInfo { spent: choice.spent, ..last });
         Some(SeatChoice { action: choice.action, info, stopped: factory.stop.swap(false, Relaxed) })
     }

@@ -1,0 +1,121 @@
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering::Relaxed;
+
+use anyhow::{Result, anyhow, bail};
+use serde_json::json;
+use sternhalma_data::RuleSet;
+use sternhalma_data::table::Coverage;
+use sternhalma_engine::GameSetup;
+use sternhalma_ggp::MemoryBudget;
+use sternhalma_trainer::{GameFile, SelfPlay, SelfPlaySetup, generate};
+
+use crate::args::board::BoardArgs;
+use crate::args::player::{PlayerArgs, distances};
+use crate::args::rule_set::{DEFAULT_RULES, rule_set};
+use crate::args::threads::ThreadArgs;
+use crate::args::tournament::read_openings;
+use crate::context::CommandContext;
+use crate::output::{self, CommandOutcome, counted, status};
+use crate::progress::SearchProgress;
+use crate::resources::search_memory;
+use crate::values::count;
+
+/// The default player: the transposition table is cleared for each game, so it is small.
+const PLAYER: &str = "sternhalma,table_megabytes=4";
+
+/// Generate games of self-play for the training of evaluations
+///
+/// Each game starts with random plies and ends when the armies have passed
+/// each other. Moves are stored with the score of their search. The same
+/// command resumes an interrupted run, and more --positions extend it. Games
+/// do not depend on the number of threads.
+#[derive(clap::Args)]
+pub struct Args {
+    /// File to write or extend
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Positions in the file at the end; the last game is complete
+    #[arg(long, value_name = "N", default_value = "1000000", value_parser = count::<u64>(1))]
+    positions: u64,
+    /// Node expansions per move
+    #[arg(long, value_name = "N", default_value = "400", value_parser = count::<u64>(1), help_heading = "Limits per move")]
+    nodes: u64,
+    /// Player
+    #[arg(long, value_name = "PLAYER", default_value = PLAYER, help_heading = "Players")]
+    player: String,
+    /// Range of the number of random plies before the player takes over
+    #[arg(long, value_name = "LEAST-MOST", default_value = "4-10", value_parser = plies)]
+    opening_plies: [u32; 2],
+    /// File of positions, one per line, that replace the initial position before the random plies
+    #[arg(long, value_name = "FILE")]
+    openings: Option<PathBuf>,
+    /// Seed of openings and players
+    #[arg(long, value_name = "N", default_value = "1", value_parser = count::<u64>(0))]
+    seed: u64,
+    #[command(flatten)]
+    threads: ThreadArgs,
+    #[command(flatten)]
+    board: BoardArgs,
+    /// Rules: paper, or blocked-goal, with rules against blocked goals and repetition
+    #[arg(long, value_name = "RULES", value_parser = rule_set, default_value_t = DEFAULT_RULES, help_heading = "Board")]
+    rules: RuleSet,
+    #[command(flatten)]
+    players: PlayerArgs,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Parses a range of numbers of plies.
+fn plies(text: &str) -> Result<[u32; 2], String> {
+    let (least, most) = text.split_once('-').unwrap_or((text, text));
+    match [least, most].map(str::parse) {
+        [Ok(least), Ok(most)] if least <= most => Ok([least, most]),
+        _ => Err(format!("expected two numbers of plies such as 4-10, the smaller first, got `{text}`")),
+    }
+}
+
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
+    let board = args.board.board()?.for_two()?;
+    let game = GameSetup::new(board).with_rules(args.rules).with_ply_limit(args.players.ply_limit);
+    let config = args.players.roster()?.config(&args.player)?;
+    let memory = MemoryBudget::new(search_memory(None));
+    let factory = args.players.factory(ctx, game, std::slice::from_ref(&config), Coverage::Prefix, &memory)?;
+    let setup = SelfPlaySetup {
+        parameters: toml::to_string(&config)?,
+        seed: args.seed,
+        opening_plies: args.opening_plies,
+        ..SelfPlaySetup::new(game, &args.player, args.nodes)
+    };
+    let openings = args.openings.as_deref().map(read_openings).transpose()?.unwrap_or_default();
+    let distances = distances(ctx, board, args.players.table(), Coverage::Prefix)?;
+    let play = SelfPlay::new(setup, &openings, distances).map_err(|why| anyhow!(why))?;
+    let (mut file, opened) = GameFile::open(&args.output, play.setup())?;
+    let path = args.output.display();
+    if opened.removed > 0 {
+        status!("{path}: removed {} after the last complete block", counted(opened.removed as usize, "byte"));
+    }
+    let stop = ctx.stop()?;
+    if file.positions() >= args.positions {
+        status!("{path} is complete");
+    } else {
+        let mut progress = SearchProgress::resumed(file.positions(), args.positions);
+        let player = || factory.player(&config).expect("the factory has created such a player");
+        let threads = NonZeroUsize::new(args.threads.get()).unwrap_or(NonZeroUsize::MIN);
+        let report = &mut |positions| progress.advance_to(positions);
+        let generated = generate(&play, &player, &mut file, args.positions, threads, &stop, report);
+        progress.finish();
+        generated?;
+    }
+    if stop.load(Relaxed) && file.positions() < args.positions {
+        let positions = counted(file.positions() as usize, "position");
+        bail!("interrupted after {positions}: the same command resumes");
+    }
+    let value = json!({ "games": file.games(), "positions": file.positions() });
+    output::answer(args.json, &value, || {
+        let [games, positions] =
+            [(file.games(), "game"), (file.positions(), "position")].map(|(n, noun)| counted(n as usize, noun));
+        format!("{games}, {positions}")
+    })
+}

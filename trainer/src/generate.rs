@@ -1,0 +1,96 @@
+//! Generation of games in several threads, in the order of their numbers.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sternhalma_engine::EnginePlayer;
+
+use crate::file::{GameFile, GameFileError};
+use crate::selfplay::SelfPlay;
+
+/// The largest number of games of a block.
+const BLOCK_GAMES: usize = 64;
+
+/// The longest time between a game and its block on the disk.
+const BLOCK_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Appends games to a file until it has a number of positions, or until `stop` is set. The games and their order do
+/// not depend on the number of threads.
+///
+/// `player` creates the player of a thread. `report` gets the number of positions after each game.
+///
+/// # Errors
+///
+/// Returns an error if the file cannot be written. All earlier blocks remain.
+pub fn generate(
+    play: &SelfPlay,
+    player: &(dyn Fn() -> Box<dyn EnginePlayer> + Sync),
+    file: &mut GameFile,
+    positions: u64,
+    threads: NonZeroUsize,
+    stop: &AtomicBool,
+    report: &mut dyn FnMut(u64),
+) -> Result<(), GameFileError> {
+    if file.positions() >= positions {
+        return Ok(());
+    }
+    let next = AtomicU64::new(file.games());
+    // Ends the threads; `stop` belongs to the caller.
+    let ended = AtomicBool::new(false);
+    let (sender, finished) = mpsc::channel();
+    thread::scope(|scope| {
+        for _ in 0..threads.get() {
+            let (sender, next, ended) = (sender.clone(), &next, &ended);
+            scope.spawn(move || {
+                let mut player = player();
+                while !ended.load(Relaxed) {
+                    let number = next.fetch_add(1, Relaxed);
+                    let game = play.game_of(&mut *player, number, ended);
+                    if game.is_none_or(|game| sender.send((number, game)).is_err()) {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let written = write_in_order(file, &finished, positions, stop, report);
+        ended.store(true, Relaxed);
+        written
+    })
+}
+
+/// Writes finished games in the order of their numbers. On a stop, the games before the first unfinished one are
+/// written.
+fn write_in_order(
+    file: &mut GameFile,
+    finished: &mpsc::Receiver<(u64, crate::TrainingGame)>,
+    positions: u64,
+    stop: &AtomicBool,
+    report: &mut dyn FnMut(u64),
+) -> Result<(), GameFileError> {
+    let (mut waiting, mut block, mut total) = (BTreeMap::new(), Vec::new(), file.positions());
+    let (mut next, mut last_block) = (file.games(), Instant::now());
+    while total < positions && !stop.load(Relaxed) {
+        match finished.recv_timeout(Duration::from_millis(100)) {
+            Ok((number, game)) => drop(waiting.insert(number, game)),
+            Err(mpsc::RecvTimeoutError::Timeout) => continue,
+            Err(mpsc::RecvTimeoutError::Disconnected) => break,
+        }
+        while let Some(game) = (total < positions).then(|| waiting.remove(&next)).flatten() {
+            next += 1;
+            total += game.plies.len() as u64;
+            block.push(game);
+            report(total);
+        }
+        if block.len() >= BLOCK_GAMES || last_block.elapsed() >= BLOCK_INTERVAL {
+            file.append(&block)?;
+            block.clear();
+            last_block = Instant::now();
+        }
+    }
+    file.append(&block)
+}
