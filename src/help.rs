@@ -39,6 +39,7 @@ const TABLE_READERS: &[&str] = &[
     "tournament",
     "datagen",
     "train",
+    "tournament openings",
 ];
 
 /// The global options, and the commands in whose help they are shown. All commands accept them.
@@ -66,13 +67,26 @@ pub const EFFECTS: [(&str, &[&str]); 6] = [
             "tournament",
             "datagen",
             "train",
+            "tournament openings",
             "ggp-player",
             "ggp-match",
         ],
     ),
     (
         "no_progress",
-        &["", "build", "verify", "convert", "compare", "export-game", "tune", "match", "tournament", "datagen"],
+        &[
+            "",
+            "build",
+            "verify",
+            "convert",
+            "compare",
+            "export-game",
+            "tune",
+            "match",
+            "tournament",
+            "datagen",
+            "tournament openings",
+        ],
     ),
     ("color", &["", "query", "line", "show", "unrank", "moves", "play", "analyse"]),
 ];
@@ -142,6 +156,10 @@ pub const EXAMPLES: &[(&str, &str)] = &[
     ("datagen", "sternhalma datagen -o games10.bin --pieces 10 --rules blocked-goal --seed 2"),
     ("train", "sternhalma train games.bin -o weights.bin"),
     ("train", "sternhalma train games.bin more.bin -o weights.bin --hidden 16 --epochs 20 --seed 3"),
+    ("tournament openings", "sternhalma tournament openings --count 200 -o openings.txt"),
+    ("tournament openings", "sternhalma tournament openings --pieces 10 --margin 0.1 --fit games.ndjson -o ten.txt"),
+    ("tournament rate", "sternhalma tournament rate one.ndjson two.ndjson"),
+    ("tournament rate", "sternhalma tournament rate games.ndjson --anchor random=0 --json"),
     ("games", "sternhalma games"),
     ("games", "sternhalma games tic-tac-toe > tic-tac-toe.kif"),
     ("gdl check", "sternhalma gdl check mine.kif"),

@@ -208,13 +208,27 @@ def elo():
             found = re.search(r"\*\* ([\d.]+)% \(.*; (\d+)\)", cell)
             if found and first != second:
                 games.append((first, second, float(found[1]) / 100, int(found[2])))
-    fitted = sorted(zip(names, fit_elo(games, names)), key=lambda entry: entry[1][0])
-    plot = Plot("Strength of the paper's players (100,000 expansions per move)", height=300, left=110)
-    low = min(value - half for _, (value, half) in fitted)
-    high = max(value + half for _, (value, half) in fitted)
-    plot.scales((math.floor(low / 100) * 100, math.ceil(high / 100) * 100), (-0.7, len(fitted) - 0.3))
-    plot.ticks_x(range(math.floor(low / 100) * 100, math.ceil(high / 100) * 100 + 1, 100), "Elo, mean 0, with 95% intervals")
-    for place, (name, (value, half)) in enumerate(fitted):
+    fitted = [(name, *rating) for name, rating in zip(names, fit_elo(games, names))]
+    return rating_plot("Strength of the paper's players (100,000 expansions per move)", fitted, 100, 300)
+
+
+def ratings():
+    """The rating list of the players. Bounds are drawn without an interval."""
+    listed = []
+    for _, name, rating, half, *_ in rows("docs/players.md", "## Ratings"):
+        listed.append((name, float(re.search(r"-?[\d.]+", rating)[0]), number(half) or 0))
+    return rating_plot("Ratings of the players (5000 nodes per move)", listed, 200, 380)
+
+
+def rating_plot(title, fitted, step, height):
+    """Plots players with their Elo and half of its interval, the best at the top."""
+    fitted = sorted(fitted, key=lambda entry: entry[1])
+    plot = Plot(title, height=height, left=110)
+    low = math.floor(min(value - half for _, value, half in fitted) / step) * step
+    high = math.ceil(max(value + half for _, value, half in fitted) / step) * step
+    plot.scales((low, high), (-0.7, len(fitted) - 0.3))
+    plot.ticks_x(range(low, high + 1, step), "Elo, mean 0, with 95% intervals")
+    for place, (name, value, half) in enumerate(fitted):
         y = plot.y(place)
         plot.text(plot.left - 10, y + 4, name, 13, "end")
         plot.line(plot.x(value - half), y, plot.x(value + half), y, COLOURS[0], 3)
@@ -268,5 +282,12 @@ def scaling():
 
 if __name__ == "__main__":
     write_or_check(
-        {"distances": distances, "blocks": blocks, "elo": elo, "reasoners": reasoners, "scaling": scaling}
+        {
+            "distances": distances,
+            "blocks": blocks,
+            "elo": elo,
+            "ratings": ratings,
+            "reasoners": reasoners,
+            "scaling": scaling,
+        }
     )

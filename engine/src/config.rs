@@ -10,6 +10,7 @@ use thiserror::Error;
 use toml::{Table, Value};
 
 use crate::filter::Filter;
+use crate::level::Level;
 
 /// A player's search and its parameters, as in `players.toml`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -180,6 +181,9 @@ pub struct PvsConfig {
     /// The file of learned weights, if they are not the built-in ones.
     #[serde(default, skip_serializing_if = "is_default")]
     pub weights: String,
+    /// The level, which limits the strength.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub level: Option<Level>,
 }
 
 /// The evaluation of armies that may meet, on top of the difference of the table distances.
@@ -430,7 +434,7 @@ impl Config {
         let counted = limits.expansions.is_some() || limits.time.is_some();
         match self {
             Config::Uct(_) => counted || limits.playouts.is_some(),
-            Config::Pvs(_) => counted || limits.depth.is_some(),
+            Config::Pvs(pvs) => counted || limits.depth.is_some() || pvs.level.is_some(),
             Config::AlphaBeta(_) | Config::Greedy | Config::Random | Config::Fortress => true,
         }
     }

@@ -251,7 +251,7 @@ impl ChineseCheckers {
     }
 
     /// Returns whether the rule against sealed goals applies and a goal is sealed.
-    fn has_seal(&self, state: &GameState) -> bool {
+    pub(crate) fn has_seal(&self, state: &GameState) -> bool {
         let seals = |seal: &SealRule| Side::BOTH.iter().any(|&side| sealed_by(seal, state, side).is_some());
         self.seal.as_ref().is_some_and(seals)
     }

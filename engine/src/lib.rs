@@ -40,7 +40,9 @@ mod history;
 mod host;
 mod lanes;
 mod learned;
+mod level;
 mod machine;
+mod openings;
 mod player;
 mod playout;
 mod pvs;
@@ -72,7 +74,9 @@ pub use learned::{
     HiddenSums, LearnedWeights, LinearWeights, MOST_HIDDEN, MOST_OUTPUT, NetworkWeights, OUTPUT_UNIT, UNIT,
     WeightsError,
 };
+pub use level::Level;
 pub use machine::machine_rate;
+pub use openings::{BalanceTest, DistinctOpenings, OpeningSearch};
 pub use player::{player, player_within};
 pub use playout::FarthestMix;
 pub use repetition::{OCCURRENCES, Repetitions};

@@ -20,6 +20,7 @@ use crate::filter::{Filter, random_move};
 use crate::fortress::Fortress;
 use crate::game::{Action, ChineseCheckers, GameSetup, GameState};
 use crate::learned::LearnedWeights;
+use crate::level::LevelPlayer;
 use crate::playout::FarthestMix;
 use crate::pvs::PvsPlayer;
 
@@ -106,7 +107,11 @@ pub fn player_within(
         }
         Config::Pvs(pvs) => {
             let learned = learned_weights(pvs, board)?;
-            Box::new(PvsPlayer::new(game(pvs.moves), pvs, distances()?, learned.as_ref(), memory))
+            let player = Box::new(PvsPlayer::new(game(pvs.moves), pvs, distances()?, learned.as_ref(), memory));
+            match pvs.level {
+                Some(level) => Box::new(LevelPlayer::new(player, level)),
+                None => player,
+            }
         }
         Config::Greedy => one_ply(greedy),
         Config::Fortress => Box::new(FortressPlayer::new(game(Filter::All))),

@@ -31,6 +31,14 @@ pub struct MoveRulesArgs {
     pub rules: RuleSet,
 }
 
+/// The rules of a command that plays games without a saved one.
+#[derive(Args, Clone, Copy)]
+pub struct GameRulesArgs {
+    /// Rules: paper, or blocked-goal, with rules against blocked goals and repetition
+    #[arg(long, value_name = "RULES", value_parser = rule_set, default_value_t = DEFAULT_RULES, help_heading = "Board")]
+    pub rules: RuleSet,
+}
+
 /// The rules of a tournament: a rule set of Chinese Checkers, or a rulesheet.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(from = "String")]

@@ -4,7 +4,6 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use anyhow::{Result, anyhow, bail};
 use serde_json::json;
-use sternhalma_data::RuleSet;
 use sternhalma_data::table::Coverage;
 use sternhalma_engine::GameSetup;
 use sternhalma_ggp::MemoryBudget;
@@ -12,7 +11,7 @@ use sternhalma_trainer::{GameFile, SelfPlay, SelfPlaySetup, generate};
 
 use crate::args::board::BoardArgs;
 use crate::args::player::{PlayerArgs, distances};
-use crate::args::rule_set::{DEFAULT_RULES, rule_set};
+use crate::args::rule_set::GameRulesArgs;
 use crate::args::threads::ThreadArgs;
 use crate::args::tournament::read_openings;
 use crate::context::CommandContext;
@@ -57,9 +56,8 @@ pub struct Args {
     threads: ThreadArgs,
     #[command(flatten)]
     board: BoardArgs,
-    /// Rules: paper, or blocked-goal, with rules against blocked goals and repetition
-    #[arg(long, value_name = "RULES", value_parser = rule_set, default_value_t = DEFAULT_RULES, help_heading = "Board")]
-    rules: RuleSet,
+    #[command(flatten)]
+    rules: GameRulesArgs,
     #[command(flatten)]
     players: PlayerArgs,
     /// Print JSON
@@ -78,7 +76,7 @@ fn plies(text: &str) -> Result<[u32; 2], String> {
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let board = args.board.board()?.for_two()?;
-    let game = GameSetup::new(board).with_rules(args.rules).with_ply_limit(args.players.ply_limit);
+    let game = GameSetup::new(board).with_rules(args.rules.rules).with_ply_limit(args.players.ply_limit);
     let config = args.players.roster()?.config(&args.player)?;
     let memory = MemoryBudget::new(search_memory(None));
     let factory = args.players.factory(ctx, game, std::slice::from_ref(&config), Coverage::Prefix, &memory)?;

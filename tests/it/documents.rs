@@ -123,6 +123,7 @@ fn json_keys_are_described() {
         "tournament greedy random --side 5 --pieces 3 --games 4 --plan --json",
         "match base0 ab-avg --side 5 --pieces 3 --games 2 --nodes 50 --log match.ndjson --json",
         "tournament show match.ndjson --game 1 --json",
+        "tournament rate match.ndjson --json",
         "tournament -f series.toml --json --log logs",
         "tournament show logs -f series.toml --json",
         "tournament -f series.toml --plan --json",

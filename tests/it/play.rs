@@ -131,7 +131,7 @@ fn commands_show_the_game() {
     for command in ["help", "hint", "board", "flip", "pos", "undo", "redo", "level", "new", "resign", "save", "load"] {
         assert!(out.contains(&format!("\n  {command} ")), "{command}: {out}");
     }
-    assert!(out.ends_with("level 4\n"), "{out}");
+    assert!(out.ends_with("own limits\n"), "{out}");
 
     let boards = |lines: &[&str]| {
         let out = printed(&env, &format!("{SMALL} -o human"), lines);

@@ -123,6 +123,24 @@ fn an_interrupted_build_leaves_nothing() {
 }
 
 #[test]
+fn interrupted_openings_are_written_as_far_as_they_are_found() {
+    let env = TestEnv::new();
+    // The margin accepts nearly every opening, so that the first ones are found at once.
+    let words = "tournament openings --side 7 --pieces 3 --nodes 20 --margin 50 --threads 2 -o found --count";
+    let running = env.start(&format!("{words} 10_000_000"), "no distance table");
+    thread::sleep(Duration::from_secs(2));
+    let ran = CmdOutput::of(running.end("-INT"));
+    assert_eq!(ran.out(), "");
+    let error = ran.failure();
+    let text = fs::read_to_string(env.path("found")).unwrap();
+    let found = text.lines().filter(|line| !line.starts_with('#')).count();
+    assert!(error.contains(&format!("interrupted: {found} of 10000000 found")), "{error}");
+    // They are the first ones of an uninterrupted run.
+    env.run(&format!("{words} {found}")).success();
+    assert_eq!(fs::read_to_string(env.path("found")).unwrap(), text);
+}
+
+#[test]
 fn an_interrupted_rebuild_leaves_the_table() {
     let env = TestEnv::new();
     let path = env.table("9x9-6.sht");

@@ -205,6 +205,78 @@ fn openings_clocks_and_adjudication() {
     );
 }
 
+/// Returns the lines of a file of openings without its comments.
+fn openings_in(dir: &Path, file: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(dir.join(file)).unwrap();
+    text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect()
+}
+
+#[test]
+fn balanced_openings_do_not_depend_on_threads_and_can_be_played() {
+    let dir = tempfile::tempdir().unwrap();
+    let make = |args: &str| {
+        let all = format!("tournament openings --side 5 --pieces 3 --plies 2-5 --nodes 200 {args}");
+        answer(dir.path(), &all.split(' ').collect::<Vec<_>>())
+    };
+    assert_eq!(make("--margin 0.5 --advantage 0.3 --count 12 --threads 1 -o one"), "one\n");
+    make("--margin 0.5 --advantage 0.3 --count 12 --threads 3 -o three");
+    make("--margin 0.5 --advantage 0.3 --count 8 --skip 4 -o rest");
+    let text = std::fs::read_to_string(dir.path().join("one")).unwrap();
+    assert_eq!(text, std::fs::read_to_string(dir.path().join("three")).unwrap());
+    for line in ["# board: 5x5, 3 pieces", "# advantage: 0.3 moves for the player to move, given", "# plies: 2 to 5"] {
+        assert!(text.lines().any(|found| found == line), "{line}: {text}");
+    }
+    let all = openings_in(dir.path(), "one");
+    assert_eq!((all.len(), &all[4..]), (12, &openings_in(dir.path(), "rest")[..]));
+    // Each line is a position that the analysis of the same player scores within the margin.
+    for opening in &all {
+        let args = ["analyse", opening, "--nodes", "200"];
+        let lead = &json(dir.path(), &args)["lines"][0]["score"]["lead"];
+        assert!((lead.as_f64().unwrap() - 0.3).abs() <= 0.5, "{opening}: {lead}");
+    }
+    let play = ["match", "greedy", "random", "--games", "4", "--openings", "one", "--log", "log"];
+    answer(dir.path(), &[&play[..], &SMALL].concat());
+    let log = std::fs::read_to_string(dir.path().join("log")).unwrap();
+    let games: Vec<Value> = log.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect();
+    let opening = |game: u64| games.iter().find(|record| record["game"] == game).unwrap()["opening"].as_str();
+    assert_eq!([0, 1, 2, 3].map(opening), [0, 0, 1, 1].map(|at| Some(&*all[at])));
+}
+
+#[test]
+fn the_advantage_is_fitted_from_a_log() {
+    let dir = tempfile::tempdir().unwrap();
+    answer(dir.path(), &["build", "--side", "5", "--pieces", "3"]);
+    let play = ["match", "sternhalma", "sternhalma", "--nodes", "50", "--games", "60", "--opening-plies", "4"];
+    answer(dir.path(), &[&play[..], &["--side", "5", "--pieces", "3", "--log", "log"]].concat());
+    let make = |file: &str, args: &[&str]| {
+        let fixed =
+            ["tournament", "openings", "--side", "5", "--pieces", "3", "--nodes", "50", "--count", "3", "-o", file];
+        ran(dir.path(), &[&fixed[..], args].concat())
+    };
+    assert!(make("fitted", &["--fit", "log"]).status.success());
+    let text = std::fs::read_to_string(dir.path().join("fitted")).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix("# advantage: ")).unwrap();
+    assert!(line.contains("fitted from ") && line.contains("95% interval"), "{line}");
+    let advantage = line.split(' ').next().unwrap();
+    assert!(make("given", &["--advantage", advantage]).status.success());
+    assert_eq!(openings_in(dir.path(), "fitted"), openings_in(dir.path(), "given"));
+    let log = std::fs::read_to_string(dir.path().join("log")).unwrap();
+    let few: String = log.lines().take(2).map(|line| line.to_owned() + "\n").collect();
+    std::fs::write(dir.path().join("few"), few).unwrap();
+    for (file, args, why) in [
+        ("a", &["--fit", "few"][..], "few: the results of 1 game do not determine equal chances"),
+        ("b", &["--player", "base0"], "base0: the player reports no lead"),
+        ("c", &["--plies", "5-2"], "the smaller number first"),
+        ("d", &["--margin", "-1"], "expected a number ≥ 0"),
+        ("e", &["--plies", "0"], "no further different openings can be drawn; more --plies give more: 1 of 3 found"),
+    ] {
+        let output = make(file, args);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && error.contains(why), "{args:?}: {error}");
+        assert_eq!(dir.path().join(file).exists(), file == "e");
+    }
+}
+
 #[test]
 fn a_tournament_in_lock_step_is_the_same_killed_or_not() {
     let dir = tempfile::tempdir().unwrap();

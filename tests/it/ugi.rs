@@ -119,6 +119,46 @@ fn it_answers_during_a_search_and_moves_when_it_is_stopped() {
 }
 
 #[test]
+fn several_lines_are_different_moves_best_first() {
+    let env = TestEnv::new();
+    env.build(SMALL);
+    let mut engine = Engine::start(&format!("{SMALL} --tables {}", env.tables().display()));
+    engine.say("setoption name MultiPV value 4");
+    engine.say("position startpos moves a1-a3");
+    let after = |line: &str, word: &str| -> String {
+        line.split(' ').skip_while(|found| *found != word).nth(1).unwrap_or_else(|| panic!("{line}")).to_owned()
+    };
+    let lines_of = |heard: &[String]| -> Vec<[String; 3]> {
+        let lines = heard.iter().filter(|line| line.starts_with("info depth"));
+        lines.map(|line| ["multipv", "pv", "cp"].map(|word| after(line, word))).collect()
+    };
+    let heard = engine.search("go nodes 400");
+    let lines = lines_of(&heard);
+    assert_eq!(lines.iter().map(|[number, ..]| number.as_str()).collect::<Vec<_>>(), ["1", "2", "3", "4"]);
+    let moves: std::collections::BTreeSet<&String> = lines.iter().map(|[_, mv, _]| mv).collect();
+    assert_eq!(moves.len(), 4, "{heard:?}");
+    let scores: Vec<i32> = lines.iter().map(|[.., score]| score.parse().unwrap()).collect();
+    assert!(scores.is_sorted_by(|a, b| a >= b), "{heard:?}");
+    assert_eq!(*heard.last().unwrap(), format!("bestmove {}", lines[0][1]));
+    // A search without an end prints the lines of each depth.
+    engine.say("go infinite");
+    for (number, depth) in ["1", "2", "3", "4", "1", "2", "3", "4"].iter().zip([1, 1, 1, 1, 2, 2, 2, 2]) {
+        let line = engine.hear();
+        assert_eq!((after(&line, "multipv").as_str(), after(&line, "depth")), (*number, depth.to_string()));
+    }
+    engine.say("stop");
+    engine.until("bestmove");
+    // A player that cannot exclude moves prints one line.
+    engine.say("setoption name Player value greedy");
+    let heard = engine.search("go nodes 10");
+    assert_eq!(heard.len(), 2, "{heard:?}");
+    assert_eq!(
+        engine.ask("setoption name MultiPV value 0"),
+        "info string error: `0` is not a number of lines; expected 1 to 100"
+    );
+}
+
+#[test]
 fn the_same_seed_gives_the_same_search() {
     let run = |seed: u64| {
         let mut engine = Engine::start(&format!("{SMALL} --player base0 --seed {seed}"));

@@ -313,13 +313,16 @@ pub(crate) fn placed(game: &ChineseCheckers, text: &str) -> Result<GameState, St
     Ok(state)
 }
 
-/// Returns the `info` line of a search: depth, time, nodes, nodes per second,
-/// playouts, score and principal variation, as far as they are known.
-pub fn info_line(geometry: &Geometry, info: &SearchInfo) -> String {
+/// Returns the `info` line of a search: depth, the number of the line from 1 if there are several,
+/// time, nodes, nodes per second, playouts, score and principal variation, as far as they are known.
+pub fn info_line(geometry: &Geometry, info: &SearchInfo, multipv: Option<usize>) -> String {
     let spent = info.spent;
     let rate = spent.expansions as f64 / spent.time.as_secs_f64().max(1e-6);
-    let mut line =
-        format!("info depth {} time {} nodes {} nps {rate:.0}", spent.depth, spent.time.as_millis(), spent.expansions);
+    let mut line = format!("info depth {}", spent.depth);
+    if let Some(number) = multipv {
+        let _ = write!(line, " multipv {number}");
+    }
+    let _ = write!(line, " time {} nodes {} nps {rate:.0}", spent.time.as_millis(), spent.expansions);
     if spent.playouts > 0 {
         let _ = write!(line, " playouts {}", spent.playouts);
     }

@@ -14,12 +14,19 @@ use sternhalma_ggp::{Game, Limits};
 use thiserror::Error;
 
 use super::command::{Go, Query, StartPosition, UgiCommand, UgiError, action_text, info_line, legal_action};
+use crate::analysis::analyse;
 use crate::config::{Config, ConfigError, MOST_MEGABYTES, MOST_THREADS, Roster};
-use crate::engine_player::EnginePlayer;
+use crate::engine_player::{EnginePlayer, SearchInfo};
 use crate::filter::Filter;
 use crate::follower::Follower;
 use crate::game::{Action, ChineseCheckers, GameSetup, GameState, Outcome};
 use crate::repetition::Repetitions;
+
+/// The largest value of the option `MultiPV`.
+const MOST_LINES: u32 = 100;
+
+/// The depth up to which a search without an end for several lines is repeated.
+const INFINITE_DEPTH: u32 = 200;
 
 /// The program around a session. The host opens the tables of the players.
 pub trait UgiHost {
@@ -102,6 +109,8 @@ pub struct UgiSession<H, W> {
     hash: Option<u32>,
     /// The option `Threads`, if it was set.
     threads: Option<u32>,
+    /// The option `MultiPV`: the number of lines of a search.
+    lines: u32,
     game: CurrentGame,
     /// The player between searches, once it has been created.
     engine: Option<EngineHandle>,
@@ -130,11 +139,14 @@ pub enum SessionError {
     /// The value of the option `Threads` is not a number of threads.
     #[error("`{0}` is not a number of threads; expected one from 1 to {MOST_THREADS}")]
     Threads(String),
+    /// The value of the option `MultiPV` is not a number of lines.
+    #[error("`{0}` is not a number of lines; expected 1 to {MOST_LINES}")]
+    MultiPv(String),
     /// The option `Tables` is set without a value.
     #[error("the option `Tables` needs a directory")]
     NoTablesDir,
     /// The option does not exist.
-    #[error("there is no option `{0}`; the options are Player, Seed, Hash, Threads, Tables and Rules")]
+    #[error("there is no option `{0}`; the options are Player, Seed, Hash, Threads, MultiPV, Tables and Rules")]
     UnknownOption(String),
     /// The value of the option `Rules` is not a rule set.
     #[error(transparent)]
@@ -205,6 +217,7 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
             seed,
             hash: None,
             threads: None,
+            lines: 1,
             game,
             engine: None,
             search: None,
@@ -287,6 +300,7 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
             &format!("option name Seed type spin default {seed} min 0 max {}", u64::MAX),
             &format!("option name Hash type spin default {} min 1 max {MOST_MEGABYTES}", self.hash()),
             &format!("option name Threads type spin default {} min 1 max {MOST_THREADS}", self.threads()),
+            &format!("option name MultiPV type spin default 1 min 1 max {MOST_LINES}"),
             &format!("option name Tables type string default {tables}"),
             &format!("option name Rules type combo default {} var paper var blocked-goal", setup.rules),
             "ugiok",
@@ -316,6 +330,10 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
                 let threads = value.parse().ok().filter(|threads| (1..=MOST_THREADS).contains(threads));
                 let threads = threads.ok_or(SessionError::Threads(value))?;
                 (self.threads, self.engine) = (Some(threads), None);
+            }
+            "multipv" => {
+                let lines = value.parse().ok().filter(|lines| (1..=MOST_LINES).contains(lines));
+                self.lines = lines.ok_or(SessionError::MultiPv(value))?;
             }
             "tables" if value.is_empty() => return Err(SessionError::NoTablesDir),
             "tables" => {
@@ -404,6 +422,7 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
             seed: self.seed,
             limits,
             infinite: go.infinite,
+            lines: self.lines as usize,
             received,
             stop: stop.clone(),
             answered: answered.clone(),
@@ -452,6 +471,8 @@ struct SearchJob<W> {
     seed: u64,
     limits: Limits,
     infinite: bool,
+    /// The number of lines.
+    lines: usize,
     received: Instant,
     stop: Arc<AtomicBool>,
     answered: Arc<AtomicBool>,
@@ -467,15 +488,41 @@ impl<W: Write> SearchJob<W> {
         // The clock has been running since the command arrived.
         let time = self.limits.time.map(|time| time.saturating_sub(self.received.elapsed()));
         let limits = Limits { time, ..self.limits };
-        let choice = player.think(&self.game.now, limits, &self.stop, &mut |info| {
-            let _ = self.output.print(&info_line(geometry, info));
-        });
+        let action = match self.lines {
+            1 => {
+                let print = &mut |info: &SearchInfo| drop(self.output.print(&info_line(geometry, info, None)));
+                player.think(&self.game.now, limits, &self.stop, print).action
+            }
+            _ => self.search_lines(player, limits),
+        };
         while self.infinite && !self.stop.load(Relaxed) {
             thread::park();
         }
         self.answered.store(true, Relaxed);
-        let _ = self.output.print(&format!("bestmove {}", action_text(geometry, choice.action)));
+        let _ = self.output.print(&format!("bestmove {}", action_text(geometry, action)));
         engine
+    }
+
+    /// Searches for several lines, prints them, best first, and returns the best move. The lines share
+    /// the time, and each has the other limits. A search without an end is repeated with
+    /// growing depth, so that all lines are searched equally deep.
+    fn search_lines(&self, player: &mut dyn EnginePlayer, limits: Limits) -> Action {
+        let shared = Limits { time: limits.time.map(|time| time / self.lines as u32), ..limits };
+        let depths = (1..=INFINITE_DEPTH).map(|depth| Limits { depth: Some(depth), ..shared });
+        let passes: Vec<Limits> = if self.infinite { depths.collect() } else { vec![shared] };
+        let mut best = None;
+        for limits in passes {
+            let found = analyse(player, &self.game.now, limits, self.lines, &self.stop);
+            // A pass that was stopped has fewer lines, and the last one is incomplete.
+            if best.is_some() && self.stop.load(Relaxed) {
+                break;
+            }
+            for (at, line) in found.iter().enumerate() {
+                drop(self.output.print(&info_line(self.game.rules.geometry(), &line.info, Some(at + 1))));
+            }
+            best = found.first().map(|line| line.action);
+        }
+        best.flatten()
     }
 }
 

@@ -23,6 +23,7 @@
 //!
 //! # Sources
 //!
+//! - Ratings: the model of [Bradley and Terry 1952]; their existence: [Ford 1957].
 //! - Interval of a share: [Wilson 1927].
 //! - Interval of a mean of means: [Zou and Donner 2008].
 //! - Interval of Elo: empirical likelihood [Owen 1988].
@@ -32,6 +33,8 @@
 
 mod elo;
 mod interval;
+mod logistic;
+mod rating;
 mod score;
 mod sprt;
 #[cfg(test)]
@@ -39,5 +42,7 @@ mod tests;
 
 pub use elo::{Outcomes, Pairs};
 pub use interval::{Estimate, SampleMean};
+pub use logistic::equal_chances;
+pub use rating::{Bound, Rating, Ratings, Results, rate};
 pub use score::Score;
 pub use sprt::{SequentialTest, Sprt, SprtError, Verdict};

@@ -114,7 +114,7 @@ test("two players have strengths of their own", async () => {
   searches.length = 0;
   await page.locator('[data-action="new-game"]').click();
   await until(async () => searches.length >= 4, "four searches");
-  assert.deepEqual(new Set(searches), new Set(["x 30", "o 0.5 s"]));
+  assert.deepEqual(new Set(searches), new Set(["x 60", "o 0.5 s"]));
   await page.context().close();
 });
 

@@ -5,6 +5,7 @@ mod command;
 mod input;
 mod seats;
 mod session;
+mod strength;
 
 use std::path::PathBuf;
 
@@ -16,7 +17,8 @@ use crate::context::CommandContext;
 use crate::output::{CommandOutcome, print_line};
 use input::LineInput;
 use seats::SeatFactory;
-use session::{PlaySession, Reply, Strength};
+use session::{PlaySession, Reply};
+use strength::Strength;
 
 /// Play a game in the terminal, or watch one
 ///

@@ -13,6 +13,7 @@ use sternhalma_ggp::arena::derive_seed;
 use sternhalma_ggp::{Limits, MemoryBudget};
 
 use super::build_offer::offer_table;
+use super::strength::Strength;
 use crate::args::player::{DEFAULT_PLAYER, PlayerArgs, distances_or_estimates};
 use crate::context::CommandContext;
 
@@ -141,14 +142,19 @@ impl Seats {
         factory: &SeatFactory<'_>,
         history: &GameHistory,
         game: u64,
-        limits: Limits,
+        strength: Strength,
     ) -> Option<SeatChoice> {
         let side = history.state().player() as u64;
         let follower = self.players[side as usize].as_mut()?;
         let actions: Vec<Action> = history.actions().collect();
-        let player = follower.follow(history.start(), &actions, derive_seed(factory.seed, 2 * game + side));
-        let mut last = None;
-        let choice = player.think(history.state(), limits, &factory.stop, &mut |info| last = Some(info.clone()));
+        let seed = derive_seed(factory.seed, 2 * game + side);
+        let player = follower.follow(history.start(), &actions, seed);
+        let (state, stop, mut last) = (history.state(), &*factory.stop, None);
+        let mut watch = |info: &SearchInfo| last = Some(info.clone());
+        let choice = match strength {
+            Strength::Level(level) => level.think(player, state, Limits::default(), seed, stop, &mut watch),
+            Strength::Limits(limits) => player.think(state, limits, stop, &mut watch),
+        };
         let last = last.unwrap_or(SearchInfo { spent: choice.spent, value: None, is_race: false, line: Vec::new() });
         let info = MoveInfo::from(&SearchInfo { spent: choice.spent, ..last });
         Some(SeatChoice { action: choice.action, info, stopped: factory.stop.swap(false, Relaxed) })

@@ -8,42 +8,16 @@ use sternhalma_data::table::fs::{AtomicFile, OsFileSystem};
 use sternhalma_data::{CellSet, Position, Side};
 use sternhalma_engine::record::MoveInfo;
 use sternhalma_engine::{Action, ChineseCheckers, Filter, GameHistory, Outcome, ugi};
-use sternhalma_ggp::Limits;
 
 use super::command::PlayCommand;
 use super::input::LineInput;
 use super::seats::{SeatFactory, Seats};
+use super::strength::Strength;
 use crate::args::position::read_game;
 use crate::drawing::drawing;
 use crate::error::one_line;
 use crate::output::{counted, print_line};
 use crate::search_text::{line_text, value_text};
-
-/// The node expansions per move of each level, from level 1.
-const LEVELS: [u64; 10] = [10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 1_000_000];
-
-/// The limits of the computer per move.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Strength(Limits);
-
-impl Strength {
-    pub fn of(limits: Limits) -> Strength {
-        Strength(limits)
-    }
-
-    /// Parses a level.
-    pub fn parse_level(text: &str) -> Result<Strength, String> {
-        let nodes = text.parse().ok().and_then(|level: usize| LEVELS.get(level.checked_sub(1)?));
-        let nodes = nodes.ok_or_else(|| format!("expected a level from 1 to {}, got `{text}`", LEVELS.len()))?;
-        Ok(Strength(Limits::expansions(*nodes)))
-    }
-
-    /// Returns `level N`, or `own limits` if no level has these limits.
-    fn text(self) -> String {
-        let level = LEVELS.iter().position(|&nodes| Limits::expansions(nodes) == self.0);
-        level.map_or("own limits".to_owned(), |index| format!("level {}", index + 1))
-    }
-}
 
 /// What follows a command.
 pub enum Reply {
@@ -140,7 +114,7 @@ impl<'a> PlaySession<'a> {
             self.draw(false)?;
         }
         while !over {
-            if let Some(choice) = self.seats.choose(self.factory, &self.history, self.games, self.strength.0) {
+            if let Some(choice) = self.seats.choose(self.factory, &self.history, self.games, self.strength) {
                 if choice.stopped {
                     print_line("The search was stopped; this is the best move found so far.")?;
                 }
@@ -322,7 +296,7 @@ impl<'a> PlaySession<'a> {
 
     fn hint(&mut self) -> Result<()> {
         self.ensure_unfinished()?;
-        let Some(best) = self.seats.advise(self.factory, &self.history, self.strength.0)? else { return Ok(()) };
+        let Some(best) = self.seats.advise(self.factory, &self.history, self.strength.limits())? else { return Ok(()) };
         let value = best.info.value.map_or(String::new(), |value| format!("  ({}", value_text(value)));
         let depth = if value.is_empty() { String::new() } else { format!(", depth {})", best.info.spent.depth) };
         let line = line_text(self.history.rules().geometry(), &best.info.line);

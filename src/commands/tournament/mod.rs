@@ -4,6 +4,8 @@ mod args;
 mod game;
 mod logs;
 mod open;
+mod openings;
+mod rate;
 mod series;
 mod single;
 
@@ -47,6 +49,8 @@ pub struct Args {
 #[derive(Subcommand)]
 enum TournamentCommand {
     Merge(logs::MergeArgs),
+    Openings(Box<openings::Args>),
+    Rate(rate::Args),
     Show(logs::ShowArgs),
 }
 
@@ -54,6 +58,8 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     match &args.command {
         Some(TournamentCommand::Merge(args)) => return logs::merge(args),
         Some(TournamentCommand::Show(args)) => return logs::show(args),
+        Some(TournamentCommand::Openings(args)) => return openings::run(ctx, args),
+        Some(TournamentCommand::Rate(args)) => return rate::run(args),
         None => {}
     }
     run_tournament(ctx, args).map_err(|error| misspelt_command(args, &error).unwrap_or(error))
@@ -62,7 +68,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
 /// Returns the error for a misspelt subcommand, which is parsed as a player.
 fn misspelt_command(args: &Args, error: &anyhow::Error) -> Option<anyhow::Error> {
     let word = args.players_named.first()?;
-    let command = nearest(word, ["show", "merge"])?;
+    let command = nearest(word, ["show", "merge", "openings", "rate"])?;
     let unknown = |cause: &(dyn std::error::Error + 'static)| matches!(cause.downcast_ref(), Some(ConfigError::Unknown { name, .. }) if name == word);
     let text = format!("there is no player `{word}`; did you mean the command `tournament {command}`?");
     error.chain().any(unknown).then(|| anyhow!(text))

@@ -20,7 +20,9 @@ import { showOffer } from "../build-card.js";
  */
 
 /** The node expansions of the levels, as in the terminal. */
-export const LEVELS = [10, 30, 100, 300, 1000, 3000, 10000, 30000, 100000, 1000000];
+export const LEVELS = [60, 60, 120, 240, 600, 1000, 3000, 10000, 100000, 1000000];
+/** The players that have levels with noise. */
+const LEVELLED = ["sternhalma"];
 /** The seconds per move that can be chosen. */
 const TIMES = [0.5, 1, 3, 10, 30];
 /** The least time between a move and the reply, in milliseconds. */
@@ -108,12 +110,19 @@ export class PlayView {
   }
 
   /**
+   * Returns the player of a side at its level, and its limits.
    * @param {Side} side
-   * @returns {Limits}
+   * @returns {{player: string} & Limits}
    */
-  limits(side) {
+  opponent(side) {
+    const player = this.settings[side];
     const [kind, number] = this.settings[side === "x" ? "strengthX" : "strengthO"].split("-");
-    return kind === "time" ? { seconds: Number(number) } : { nodes: LEVELS[Number(number) - 1] ?? LEVELS[2] };
+    if (kind === "time") return { player, seconds: Number(number) };
+    const level = LEVELS[Number(number) - 1] ? number : "3";
+    return {
+      player: LEVELLED.includes(player) ? `${player},level=${level}` : player,
+      nodes: LEVELS[Number(level) - 1],
+    };
   }
 
   /** @param {Partial<PlayView["settings"]>} change */
@@ -374,7 +383,7 @@ export class PlayView {
       const [best] = await Promise.all([
         api.analyse(
           node.position,
-          { player: this.settings[player], rules: session.rules, ...this.limits(player) },
+          { rules: session.rules, ...this.opponent(player) },
           () => {},
           search.signal,
         ),

@@ -1,0 +1,44 @@
+//! The strength of the computer in a game.
+
+use sternhalma_engine::Level;
+use sternhalma_ggp::Limits;
+
+/// The strength of the computer.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Strength {
+    /// A level.
+    Level(Level),
+    /// Limits per move.
+    Limits(Limits),
+}
+
+impl Strength {
+    /// Returns the level without noise that has these limits, or these limits.
+    pub fn of(limits: Limits) -> Strength {
+        let levels = (1..=Level::HIGHEST).map(|level| Level::try_from(level).expect("the level exists"));
+        let found =
+            levels.filter(|level| level.noise() == 0.0).find(|level| Limits::expansions(level.nodes()) == limits);
+        found.map_or(Strength::Limits(limits), Strength::Level)
+    }
+
+    /// Parses a level.
+    pub fn parse_level(text: &str) -> Result<Strength, String> {
+        text.parse().map(Strength::Level)
+    }
+
+    /// Returns `level N`, or `own limits`.
+    pub fn text(self) -> String {
+        match self {
+            Strength::Level(level) => format!("level {}", u32::from(level)),
+            Strength::Limits(_) => "own limits".to_owned(),
+        }
+    }
+
+    /// Returns the limits of a search for the best move.
+    pub fn limits(self) -> Limits {
+        match self {
+            Strength::Level(level) => Limits::expansions(level.nodes()),
+            Strength::Limits(limits) => limits,
+        }
+    }
+}
