@@ -72,7 +72,7 @@ fn the_program_alone_prints_its_help() {
     assert_eq!((alone.code, alone.out()), (2, ""));
     assert_eq!(alone.err, env.run("-h").success());
     let headings: Vec<String> = groups(&alone.err).into_iter().map(|(heading, _)| heading).collect();
-    let expected = ["Tables", "Look up", "Play", "Tournaments", "Rulesheets", "Program", "Global options"];
+    let expected = ["Tables", "Look up", "Play", "Tournaments", "Training", "Rulesheets", "Program", "Global options"];
     assert_eq!(headings, expected);
 }
 
