@@ -101,7 +101,10 @@ fn a_program_introduces_itself_and_reports_its_errors() {
     assert_eq!(greet(peer("", &[])), Ok(format!("Sternhalma {}", env!("CARGO_PKG_VERSION"))));
     let fault = greet(peer("", &[("Colour", "red")])).unwrap_err();
     assert_eq!(fault.kind, FaultKind::Crash);
-    assert!(fault.detail.contains("`Colour`") && fault.detail.contains("Player, Seed, Hash, Threads, MultiPV, Tables"), "{fault}");
+    assert!(
+        fault.detail.contains("`Colour`") && fault.detail.contains("Player, Seed, Hash, Threads, MultiPV, Tables"),
+        "{fault}"
+    );
     // The detail of the fault is the message of the program.
     let fault = greet(peer("--colour red", &[])).unwrap_err();
     assert!(fault.kind == FaultKind::Crash && fault.detail.contains("--colour"), "{fault}");

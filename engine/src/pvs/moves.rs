@@ -3,16 +3,7 @@
 use sternhalma_data::{Cell, Move, Side};
 
 use super::distance_cache::MOVE;
-use super::node::{SearchNode, Standing};
-
-/// A move with the standing of the mover after it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ScoredMove {
-    pub mv: Move,
-    pub standing: Standing,
-    /// The priority; the highest is searched first.
-    pub order: i32,
-}
+use super::node::{ScoredMove, SearchNode};
 
 /// The moves that caused cutoffs.
 pub(super) struct MoveOrdering {

@@ -8,7 +8,6 @@ use sternhalma_data::{Cell, CellSet, Geometry, Move, Rank, RuleSet, Side, State}
 use sternhalma_ggp::arena::derive_seed;
 
 use super::distance_cache::MOVE;
-use super::moves::ScoredMove;
 use super::network::{Network, Sums};
 use super::weights::{Formation, Weights};
 use super::{Action, ChineseCheckers, DistanceCache, GameState, PvsConfig};
@@ -43,6 +42,15 @@ impl Standing {
     pub fn worth(self) -> i32 {
         self.formation.value - self.distance
     }
+}
+
+/// A move with the standing of the mover after it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ScoredMove {
+    pub mv: Move,
+    pub standing: Standing,
+    /// The priority; the highest is searched first.
+    pub order: i32,
 }
 
 /// Random numbers whose exclusive or is the key of a state [Zobrist 1970].

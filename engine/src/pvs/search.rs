@@ -29,8 +29,8 @@ use std::sync::atomic::AtomicBool;
 use sternhalma_data::Move;
 use sternhalma_ggp::{LimitChecker, Limits};
 
-use super::moves::{MoveOrdering, ScoredMove};
-use super::node::{SearchContext, SearchNode};
+use super::moves::MoveOrdering;
+use super::node::{ScoredMove, SearchContext, SearchNode};
 use super::table::{Bound, TableEntry, TranspositionTable};
 use super::value::{self, Bounds, LEAST_WIN, UNPROVEN, WIN, from_table, is_proof, to_table};
 use crate::config::PvsConfig;
