@@ -381,12 +381,7 @@ export class PlayView {
     this.search = search;
     try {
       const [best] = await Promise.all([
-        api.analyse(
-          node.position,
-          { rules: session.rules, ...this.opponent(player) },
-          () => {},
-          search.signal,
-        ),
+        api.analyse(node.position, { rules: session.rules, ...this.opponent(player) }, () => {}, search.signal),
         delay(PAUSE, search.signal),
       ]);
       if (search.signal.aborted) return;
