@@ -1,6 +1,7 @@
 //! Parsers and defaults of single values.
 
 use std::num::NonZeroUsize;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use bytesize::ByteSize;
@@ -45,6 +46,16 @@ fn whole(text: &str) -> Option<u64> {
 /// Parses a whole number from 1 up.
 pub fn positive(text: &str) -> Result<NonZeroUsize, String> {
     count(1)(text).map(|number| NonZeroUsize::new(number).expect("the number is at least 1"))
+}
+
+/// Parses a number of plies, or a range of such numbers.
+pub fn plies(text: &str) -> Result<RangeInclusive<u32>, String> {
+    let (least, most) = text.split_once('-').unwrap_or((text, text));
+    let (least, most) = (count(0)(least)?, count(0)(most)?);
+    match least <= most {
+        true => Ok(least..=most),
+        false => Err(format!("expected a range with the smaller number first, got `{text}`")),
+    }
 }
 
 /// Parses a number.

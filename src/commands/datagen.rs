@@ -1,4 +1,5 @@
 use std::num::NonZeroUsize;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -18,7 +19,7 @@ use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, counted, status};
 use crate::progress::SearchProgress;
 use crate::resources::search_memory;
-use crate::values::count;
+use crate::values::{count, plies};
 
 /// The default player: the transposition table is cleared for each game, so it is small.
 const PLAYER: &str = "sternhalma,table_megabytes=4";
@@ -43,9 +44,9 @@ pub struct Args {
     /// Player
     #[arg(long, value_name = "PLAYER", default_value = PLAYER, help_heading = "Players")]
     player: String,
-    /// Range of the number of random plies before the player takes over
-    #[arg(long, value_name = "LEAST-MOST", default_value = "4-10", value_parser = plies)]
-    opening_plies: [u32; 2],
+    /// Random plies before the player takes over: a number, or a range such as `4-10`
+    #[arg(long, value_name = "PLIES", default_value = "4-10", value_parser = plies)]
+    opening_plies: RangeInclusive<u32>,
     /// File of positions, one per line, that replace the initial position before the random plies
     #[arg(long, value_name = "FILE")]
     openings: Option<PathBuf>,
@@ -65,15 +66,6 @@ pub struct Args {
     json: bool,
 }
 
-/// Parses a range of numbers of plies.
-fn plies(text: &str) -> Result<[u32; 2], String> {
-    let (least, most) = text.split_once('-').unwrap_or((text, text));
-    match [least, most].map(str::parse) {
-        [Ok(least), Ok(most)] if least <= most => Ok([least, most]),
-        _ => Err(format!("expected two numbers of plies such as 4-10, the smaller first, got `{text}`")),
-    }
-}
-
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let board = args.board.board()?.for_two()?;
     let game = GameSetup::new(board).with_rules(args.rules.rules).with_ply_limit(args.players.ply_limit);
@@ -83,7 +75,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let setup = SelfPlaySetup {
         parameters: toml::to_string(&config)?,
         seed: args.seed,
-        opening_plies: args.opening_plies,
+        opening_plies: [*args.opening_plies.start(), *args.opening_plies.end()],
         ..SelfPlaySetup::new(game, &args.player, args.nodes)
     };
     let openings = args.openings.as_deref().map(read_openings).transpose()?.unwrap_or_default();

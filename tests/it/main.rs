@@ -32,5 +32,6 @@ mod signals;
 mod tables;
 mod tournament;
 mod tournament_log;
+mod training;
 mod ugi;
 mod verify;

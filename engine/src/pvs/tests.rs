@@ -198,6 +198,8 @@ fn incremental_node_data_matches_a_recomputation() {
                 assert_eq!(node.sums, network.sums(&node.state));
                 let fresh = [Side::X, Side::O].map(|side| context.standing(context.game.ranked(&node.state, side).0));
                 assert_eq!(node.standings, fresh);
+                let [x, o] = node.standings;
+                assert_eq!(context.have_passed(x, o), context.game.have_passed(&node.state));
                 let skipped = context.skipped(&node);
                 assert_eq!(skipped.key, context.key(&skipped.state));
                 keys.push(node.key);

@@ -152,24 +152,13 @@ fn is_same_game(a: &GameRecord, b: &GameRecord) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::log::GameLog;
+    use super::super::record::tests::record_of;
     use super::super::schedule::tests::schedule;
-    use super::super::{Termination, Totals};
     use super::*;
 
     fn record(game: u64, goals: [u8; 2]) -> GameRecord {
-        GameRecord {
-            id: GameId { round: 0, pairing: 0, game },
-            players: vec!["a".to_owned(), "b".to_owned()],
-            opening: String::new(),
-            moves: Vec::new(),
-            plies: 0,
-            end: Termination::Rules,
-            goals: goals.to_vec(),
-            fault: None,
-            spent: vec![Totals::default(); 2],
-            searches: Vec::new(),
-            origin: None,
-        }
+        let players = vec!["a".to_owned(), "b".to_owned()];
+        GameRecord { players, ..record_of(GameId { round: 0, pairing: 0, game }, &goals) }
     }
 
     #[test]

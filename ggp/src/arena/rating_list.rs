@@ -182,24 +182,13 @@ fn position(players: &mut Vec<RatedPlayer>, name: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::super::record::tests::record_of;
     use super::super::schedule::tests::schedule;
-    use super::super::{Fault, FaultKind, GameId, RoleFault, Termination};
+    use super::super::{Fault, FaultKind, GameId, RoleFault};
     use super::*;
 
     fn record(pairing: usize, game: u64, goals: [u8; 2]) -> GameRecord {
-        GameRecord {
-            id: GameId { round: 0, pairing, game },
-            players: Vec::new(),
-            opening: String::new(),
-            moves: Vec::new(),
-            plies: 0,
-            end: Termination::Rules,
-            goals: goals.to_vec(),
-            fault: None,
-            spent: Vec::new(),
-            searches: Vec::new(),
-            origin: None,
-        }
+        record_of(GameId { round: 0, pairing, game }, &goals)
     }
 
     #[test]

@@ -161,13 +161,14 @@ impl GameRecord {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::super::schedule::tests::schedule;
     use super::*;
 
-    fn record(game: u64, goals: &[u8]) -> GameRecord {
+    /// Returns the record of a game without moves.
+    pub fn record_of(id: GameId, goals: &[u8]) -> GameRecord {
         GameRecord {
-            id: GameId { round: 0, pairing: 0, game },
+            id,
             players: Vec::new(),
             opening: String::new(),
             moves: Vec::new(),
@@ -175,10 +176,15 @@ mod tests {
             end: Termination::Rules,
             goals: goals.to_vec(),
             fault: None,
-            spent: vec![Totals { moves: 1, ..Totals::default() }; goals.len()],
+            spent: vec![Totals::default(); goals.len()],
             searches: Vec::new(),
             origin: None,
         }
+    }
+
+    fn record(game: u64, goals: &[u8]) -> GameRecord {
+        let spent = vec![Totals { moves: 1, ..Totals::default() }; goals.len()];
+        GameRecord { spent, ..record_of(GameId { round: 0, pairing: 0, game }, goals) }
     }
 
     #[test]

@@ -26,7 +26,7 @@ use crate::args::threads::threads;
 use crate::context::CommandContext;
 use crate::output::{CommandOutcome, counted, print_line};
 use crate::progress::SearchProgress;
-use crate::values::{count, number, positive};
+use crate::values::{count, number, plies, positive};
 
 /// A short search first removes openings that are far from balanced. It has this part of the nodes.
 const SHORT_SEARCH: u64 = 20;
@@ -84,16 +84,6 @@ pub struct Args {
     rules: GameRulesArgs,
     #[command(flatten)]
     players: PlayerArgs,
-}
-
-/// Parses a number of plies, or a range.
-fn plies(text: &str) -> Result<RangeInclusive<u32>, String> {
-    let (least, most) = text.split_once('-').unwrap_or((text, text));
-    let (least, most) = (count(0)(least)?, count(0)(most)?);
-    if least > most {
-        return Err(format!("expected a range with the smaller number first, got `{text}`"));
-    }
-    Ok(least..=most)
 }
 
 /// Parses a number that is not negative.
