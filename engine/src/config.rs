@@ -544,7 +544,7 @@ impl PvsConfig {
             return Err(format!("`depth` is at least 1, and `table_megabytes` 1 to {MOST_MEGABYTES}"));
         }
         if !(1..=MOST_THREADS).contains(&self.threads) {
-            return Err(format!("`threads` are 1 to {MOST_THREADS}"));
+            return Err(format!("`threads` is a number from 1 to {MOST_THREADS}"));
         }
         // This keeps evaluations far below the values of won races (`pvs::value`).
         const MOST_WEIGHT: i32 = 10_000;
