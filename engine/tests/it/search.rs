@@ -174,7 +174,7 @@ fn the_default_player_without_a_table_beats_the_players_that_need_none() {
         let schedule = match_of(500, 40);
         let records = played(&configs, &distances, schedule.clone(), 1).1;
         let points: f64 = records.iter().filter_map(|record| record.score(&schedule)).sum();
-        assert!(points >= 24.0, "{points} of 40 against {opponent}");
+        assert!(points >= 26.0, "{points} of 40 against {opponent}");
     }
 }
 
