@@ -188,7 +188,7 @@ export const api = {
 
   /**
    * Searches a position. Every report of the search goes to `report`; the last one is returned. The search stops when
-   * `signal` is aborted.
+   * `signal` is aborted. While too many other searches are running, the request is repeated.
    * @param {string} position
    * @param {{player?: string, rules?: Rules, lines?: number, moves?: string} & Limits} options
    * @param {(info: Info) => void} report
@@ -196,7 +196,7 @@ export const api = {
    * @returns {Promise<Info>}
    */
   analyse: async (position, options, report, signal) => {
-    const response = await request(url("/api/analysis", { position, ...options }), { signal });
+    const response = await whenFree(() => request(url("/api/analysis", { position, ...options }), { signal }), signal);
     for await (const { event, data } of events(response)) {
       const body = JSON.parse(data);
       if (event === "info") report(body);
@@ -206,6 +206,22 @@ export const api = {
     throw new ApiError(0, "The search ended without a move.");
   },
 };
+
+/**
+ * Sends a request, and repeats it while the server is busy.
+ * @param {() => Promise<Response>} send
+ * @param {AbortSignal} signal
+ */
+async function whenFree(send, signal) {
+  for (;;) {
+    try {
+      return await send();
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 503) throw error;
+      await delay(1000 * (error.retryAfter ?? 1), signal);
+    }
+  }
+}
 
 /**
  * Returns the events of a response as they arrive.
@@ -262,4 +278,19 @@ export class EventParser {
     if (field === "data") this.data.push(value);
     return [];
   }
+}
+
+/**
+ * Waits.
+ * @param {number} milliseconds
+ * @param {AbortSignal} signal
+ * @returns {Promise<void>}
+ */
+export function delay(milliseconds, signal) {
+  return new Promise((resolve, reject) => {
+    const ended = () => reject(new DOMException("ended", "AbortError"));
+    if (signal.aborted) return ended();
+    const timer = setTimeout(resolve, milliseconds);
+    signal.addEventListener("abort", () => [clearTimeout(timer), ended()], { once: true });
+  });
 }

@@ -1,6 +1,6 @@
 /** A running search: repeated with growing limits, so that the first lines appear at once. */
 
-import { ApiError, api, isAbort } from "./api.js";
+import { api, delay, isAbort } from "./api.js";
 import { valueHeight } from "./text.js";
 
 /**
@@ -91,17 +91,9 @@ export class LiveSearch {
       reports++;
       this.report(info);
     };
-    for (;;) {
-      try {
-        const best = await api.analyse(position, options, report, signal);
-        // Some players report nothing before their choice.
-        if (options.lines === 1 || reports === 0) report(best);
-        return;
-      } catch (error) {
-        if (!(error instanceof ApiError) || error.status !== 503) throw error;
-        await delay(1000 * (error.retryAfter ?? 1), signal);
-      }
-    }
+    const best = await api.analyse(position, options, report, signal);
+    // Some players report nothing before their choice.
+    if (options.lines === 1 || reports === 0) report(best);
   }
 
   /**
@@ -114,19 +106,4 @@ export class LiveSearch {
     this.lines = [...kept, info].sort((a, b) => height(b) - height(a) || a.line - b.line);
     this.changed();
   }
-}
-
-/**
- * Waits.
- * @param {number} milliseconds
- * @param {AbortSignal} signal
- * @returns {Promise<void>}
- */
-export function delay(milliseconds, signal) {
-  return new Promise((resolve, reject) => {
-    const ended = () => reject(new DOMException("ended", "AbortError"));
-    if (signal.aborted) return ended();
-    const timer = setTimeout(resolve, milliseconds);
-    signal.addEventListener("abort", () => [clearTimeout(timer), ended()], { once: true });
-  });
 }

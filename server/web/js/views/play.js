@@ -1,9 +1,8 @@
 /** Play: a game between people and players of the program. */
 
-import { api, isAbort } from "../api.js";
+import { api, delay, isAbort } from "../api.js";
 import { SIZES, mostPieces, other } from "../geometry.js";
 import { announce, button, choice, fill, h, panel, refill, toggle } from "../dom.js";
-import { delay } from "../live.js";
 import { showGame } from "../movelist.js";
 import { showMoves } from "../moves-panel.js";
 import { initial, printPosition } from "../notation.js";
