@@ -40,11 +40,11 @@ impl Fortress {
         sealing.or_else(|| self.best(game, state, &moves, rng))
     }
 
-    /// Returns the number of moves of other pieces that keep the goal sealed, or `None` if it is open.
+    /// Returns the number of moves of free pieces, which keep the goal sealed, or `None` if it is open.
     fn free_moves(&self, game: &ChineseCheckers, army: CellSet, others: CellSet, side: Side) -> Option<usize> {
         let seal = self.seal.seal(army, others, side)?;
         let moves = |cell: Cell| game.geometry().destinations((army | others).without(cell), cell).len();
-        Some((army - seal.wall).iter().map(moves).sum())
+        Some(seal.free.iter().map(moves).sum())
     }
 
     /// Returns the first move of a shortest way to a seal, if the opponent does not interfere. If the goal is sealed,

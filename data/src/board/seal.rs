@@ -1,10 +1,12 @@
-//! Goals that are sealed by pieces of the opponent [Sturtevant 2019, Definition 3].
+//! Goals that are sealed by pieces of the opponent, after [Sturtevant 2019, Definition 3].
 //!
-//! The *reach* of a cell consists of its neighbors and of the cells from which one jump leads to it:
-//! two steps away in a straight line. A region of empty cells is closed to a player if every cell
-//! outside the region, in the reach of one of its cells, holds a piece of the opponent. The cell
-//! between the two ends of a jump is itself a neighbor of the region, so it needs no condition of
-//! its own.
+//! The *reach* of a cell consists of its neighbors and of the cells from which one jump leads to it: two steps away in a
+//! straight line. The pieces of a player *close* a region of empty cells if they stand on every cell outside the region
+//! that is in the reach of one of its cells. The cell between the two ends of a jump is itself a neighbor of the region,
+//! so it needs no condition of its own.
+//!
+//! The pieces *seal* a goal if they close an empty cell of it even without one of them. That piece can then move for
+//! ever: it stands outside the wall, or inside the region, where the others close a larger one.
 
 use super::cell::{Cell, CellSet};
 use super::geometry::Geometry;
@@ -18,8 +20,11 @@ use super::side::Side;
 pub struct Seal {
     /// The empty cells that no piece can enter. At least one of them is in the goal.
     pub region: CellSet,
-    /// The pieces around the region.
+    /// The pieces around the region and inside it.
     pub wall: CellSet,
+    /// The pieces that can move for ever: those outside the wall or, if there are none, those inside it without each of
+    /// which the others close the region.
+    pub free: CellSet,
 }
 
 /// The rule against blocked goals on a board: a player may not make a move after which its pieces
@@ -142,12 +147,29 @@ impl SealRule {
             let (region, reach, is_open) = self.region(start, army, open, side);
             if is_open {
                 open |= region;
-            } else if (reach - region).len() < army.len() {
-                return Some(Seal { region, wall: reach - region });
+            } else {
+                let wall = reach - region;
+                let outside = army - wall;
+                let free = if outside.is_empty() { self.free_inside(start, army, others, side) } else { outside };
+                if !free.is_empty() {
+                    return Some(Seal { region, wall, free });
+                }
             }
             rest -= region;
         }
         None
+    }
+
+    /// Returns the pieces of an army without each of which the others close a cell, given that all of them do.
+    #[cold]
+    fn free_inside(&self, cell: Cell, army: CellSet, others: CellSet, side: Side) -> CellSet {
+        let possible = self.possible(side);
+        let is_free = |&piece: &Cell| {
+            let rest = army.without(piece);
+            let open = others | (CellSet::first_cells(self.reach.len()) - possible - rest);
+            !self.region(cell, rest, open, side).2
+        };
+        (army & possible).iter().filter(is_free).collect()
     }
 
     /// Returns the cells that can be in a sealed region.
@@ -229,8 +251,9 @@ impl SealRule {
         match suspects {
             Suspects::Gap { from: pieces, gap } if pieces.contains(from) => to - gap,
             Suspects::Single(zone) if zone.contains(from) => {
-                let (wall, gap) = (self.reach[from.index()], self.reach[from.index()] - army);
-                if gap.bits().is_power_of_two() && wall.len() < army.len() { to - gap } else { to }
+                // The reach of a cell of a zone has fewer cells than the army.
+                let gap = self.reach[from.index()] - army;
+                if gap.bits().is_power_of_two() { to - gap } else { to }
             }
             Suspects::Some { from: pieces, to: gaps } if !pieces.contains(from) => {
                 let suspects = to & gaps;

@@ -124,14 +124,14 @@ impl SearchContext {
     }
 
     /// Returns whether the opponent of the player that searches can keep the goal of that player
-    /// sealed: it is sealed, and a piece that is not needed for that can move.
+    /// sealed: it is sealed, and a free piece can move.
     #[inline]
     pub fn is_shut_out(&self, state: &GameState) -> bool {
         let side = self.own.other();
         let (army, others) = (state.army(side), state.army(side.other()));
         let seal = self.seal.as_ref().and_then(|seal| seal.seal(army, others, side));
         let can_move = |cell: Cell| !self.geometry().destinations((army | others).without(cell), cell).is_empty();
-        seal.is_some_and(|seal| (army - seal.wall).iter().any(can_move))
+        seal.is_some_and(|seal| seal.free.iter().any(can_move))
     }
 
     /// Returns the player that searches.

@@ -37,13 +37,17 @@ fn subsets(cells: CellSet) -> impl Iterator<Item = CellSet> {
         .map(move |bits| (0..cells.len()).filter(|at| bits >> at & 1 == 1).map(|at| cells[at]).collect())
 }
 
-/// Returns whether a goal is sealed, straight from the definition: tries all sets of empty cells.
-fn is_sealed(board: Board, army: CellSet, others: CellSet, side: Side) -> bool {
+/// Returns whether an army closes an empty cell of the goal even without a piece: tries all sets of empty cells.
+fn is_closed_without(board: Board, piece: Cell, army: CellSet, others: CellSet, side: Side) -> bool {
     let empty = CellSet::first_cells(board.cells()) - army - others;
-    subsets(empty).any(|region| {
-        let entries = entries(board.geometry(), region);
-        !(region & board.goal(side.other())).is_empty() && entries.is_subset(army) && entries.len() < army.len()
-    })
+    let goal = empty & board.goal(side.other());
+    let closes = |region| entries(board.geometry(), region).is_subset(army.without(piece));
+    subsets(empty.with(piece)).any(|region| !(region & goal).is_empty() && closes(region))
+}
+
+/// Returns whether a goal is sealed, straight from the definition.
+fn is_sealed(board: Board, army: CellSet, others: CellSet, side: Side) -> bool {
+    army.iter().any(|piece| is_closed_without(board, piece, army, others, side))
 }
 
 fn position(board: Board, army: CellSet, others: CellSet, side: Side) -> Position {
@@ -130,9 +134,13 @@ proptest! {
         let sealed = SealRule::new(board).seal(army, others, side);
         prop_assert_eq!(sealed.is_some(), is_sealed(board, army, others, side));
         prop_assert!(sealed.is_none() || SealRule::new(board).is_near(army, side));
-        if let Some(Seal { region, wall }) = sealed {
+        if let Some(Seal { region, wall, free }) = sealed {
             prop_assert_eq!(entries(board.geometry(), region), wall);
-            prop_assert!(wall.is_subset(army) && wall.len() < army.len() && (region & (army | others)).is_empty());
+            prop_assert!(wall.is_subset(army) && (region & (army | others)).is_empty());
+            prop_assert!(!free.is_empty());
+            for piece in free {
+                prop_assert!(is_closed_without(board, piece, army, others, side));
+            }
         }
     }
 
@@ -178,7 +186,9 @@ fn walls_around_the_tip_need_one_more_piece_than_they_have_cells() {
             if sealed.is_none_or(|seal| seal.region != region) {
                 continue;
             }
-            assert!(is_enough, "{pieces}: {region:?}");
+            let is_closed_without =
+                |piece| entries(board.geometry(), region.with(piece)).is_subset(wall.without(piece));
+            assert!(is_enough || wall.iter().any(is_closed_without), "{pieces}: {region:?}");
             for gap in wall {
                 let (army, others) = walled(board, wall.without(gap));
                 // The gap may itself be closed by the rest of the wall.
@@ -210,7 +220,8 @@ fn check_walls(size: u64, pieces: u64, but_the_tip: bool) {
         while let Some(start) = rest.first() {
             let (region, _, _) = rule.region(start, cells, CellSet::EMPTY, Side::X);
             let is_tip = but_the_tip && region == CellSet::first_cells(1);
-            assert!(is_tip || (all - region).len() < 2 * board.pieces(), "{board}: {cells:?} {region:?}");
+            // One piece may be inside the region.
+            assert!(is_tip || (all - region).len() < 2 * board.pieces() - 1, "{board}: {cells:?} {region:?}");
             rest -= region;
         }
         // The next combination.
@@ -298,6 +309,7 @@ fn check_zone(size: u64, pieces: u64) {
     let board = Board::new(size, pieces).unwrap();
     let rule = SealRule::new(board);
     let Patterns::Zone(zones) = rule.patterns else { panic!("{board} has no zone") };
+    assert!(zones[0].iter().all(|cell| rule.reach[cell.index()].len() < board.pieces()));
     let mut regions = Regions::new(&rule, board, (board.pieces() - 1) / 2);
     regions.from(board.home(Side::X));
     assert!(regions.found.len() > 2);
@@ -339,19 +351,53 @@ fn a_seal_that_is_given_must_be_broken_if_possible() {
     assert_eq!(rule.moves(&other), other.moves().collect::<Vec<_>>());
 }
 
-/// Ten pieces can close a goal without sealing it: eight are the wall, and two move behind it.
+/// Eight of ten pieces are a wall, and two move behind it.
 #[test]
-fn ten_pieces_can_hold_a_goal_that_is_not_sealed() {
+fn a_goal_is_sealed_if_a_piece_behind_the_wall_can_move() {
     let board = Board::new(9, 10).unwrap();
     let (rule, geometry) = (SealRule::new(board), board.geometry());
     let cells = |text: &str| geometry.parse_cells(text).unwrap();
     let (wall, region) = (cells("e9,g7,i5,f9,g8,h7,i6,h8"), cells("g9,i7,i9,h9,i8"));
     assert_eq!(entries(geometry, region), wall);
     let others = CellSet::first_cells(10);
-    for inner in choices(cells("i9,h9,i8"), 2) {
+    for inner in choices(region, 2) {
         let position = position(board, wall | inner, others, Side::O);
-        assert_eq!(rule.sealed(&position), None);
-        let stays_behind = |mv: &Move| inner.contains(mv.from) && region.contains(mv.to);
-        assert!(rule.moves(&position).iter().any(stays_behind), "{position}");
+        let (side, seal) = rule.sealed(&position).unwrap();
+        assert_eq!((side, seal.region), (Side::O, region - inner));
+        // A piece of the wall must break the seal.
+        assert!(rule.moves(&position).iter().all(|mv| wall.contains(mv.from)), "{position}");
+    }
+}
+
+/// Enumerates armies of which some pieces are a wall and all others are behind it.
+#[test]
+fn armies_that_are_wall_and_inside_seal_and_may_not_be_completed() {
+    for pieces in [8, 9, 10] {
+        let board = Board::new(9, pieces).unwrap();
+        let (rule, all) = (SealRule::new(board), CellSet::first_cells(board.cells()));
+        let others: CellSet = (0..board.pieces()).map(|at| Cell::new(board.cells() - 1 - at)).collect();
+        let mut regions = Regions::new(&rule, board, (board.pieces() - 1) / 2);
+        regions.from(board.home(Side::X));
+        let (mut armies, mut forbidden) = (0, 0);
+        for &(region, wall) in &regions.found {
+            for inner in choices(region, board.pieces() - wall.len()) {
+                let army = wall | inner;
+                if (board.home(Side::X) & region - inner).is_empty() {
+                    continue;
+                }
+                armies += 1;
+                assert!(rule.seal(army, others, Side::X).is_some(), "{army:?}");
+                // The positions one step before.
+                for last in army {
+                    for from in board.geometry().neighbors(last) & all - army - others {
+                        let before = position(board, army.without(last).with(from), others, Side::X);
+                        let legal = rule.moves(&before);
+                        assert_eq!(legal, slow_moves(board, &before), "{before}");
+                        forbidden += usize::from(!legal.contains(&Move { from, to: last }));
+                    }
+                }
+            }
+        }
+        assert!(armies > 0 && forbidden > armies, "{pieces}: {armies}, {forbidden}");
     }
 }
