@@ -186,6 +186,11 @@ impl LearnedWeights {
         bytes
     }
 
+    /// Returns the checksum (XXH3, 64 bits) of the file with all units.
+    pub fn checksum(&self) -> u64 {
+        xxh3_64(&self.to_bytes(MOST_HIDDEN))
+    }
+
     /// Parses the bytes of a file.
     ///
     /// # Errors

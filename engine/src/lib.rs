@@ -77,7 +77,7 @@ pub use learned::{
 pub use level::Level;
 pub use machine::machine_rate;
 pub use openings::{BalanceTest, DistinctOpenings, OpeningSearch};
-pub use player::{player, player_within};
+pub use player::{learned_weights, player, player_within};
 pub use playout::FarthestMix;
 pub use repetition::{OCCURRENCES, Repetitions};
 pub use sternhalma_data::RuleSet;

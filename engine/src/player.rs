@@ -10,9 +10,7 @@ use sternhalma_ggp::mcts::{Cutoff, FixedDepth, LengthBonus, MctsConfig, Playout,
 use sternhalma_ggp::policy::{PartsVisitor, SelectionPolicy, SelectionVisitor};
 use sternhalma_ggp::{Limits, Mcts, MemoryBudget, Rng, SearchStats};
 
-use crate::config::{
-    AlphaBetaConfig, Config, Evaluation, PlayoutEnd, PositionalEvaluation, PvsConfig, TreePolicy, UctConfig,
-};
+use crate::config::{AlphaBetaConfig, Config, Evaluation, PlayoutEnd, PositionalEvaluation, TreePolicy, UctConfig};
 use crate::distance::Distances;
 use crate::engine_player::{Choice, EnginePlayer, SearchInfo, SearchObserver, SearchValue, forced, only_action};
 use crate::evaluate::{MeanRow, Separated, TableDifference, TableForesight};
@@ -106,7 +104,7 @@ pub fn player_within(
             }
         }
         Config::Pvs(pvs) => {
-            let learned = learned_weights(pvs, board)?;
+            let learned = learned_weights(config, board)?;
             let player = Box::new(PvsPlayer::new(game(pvs.moves), pvs, distances()?, learned.as_ref(), memory));
             match pvs.level {
                 Some(level) => Box::new(LevelPlayer::new(player, level)),
@@ -119,15 +117,17 @@ pub fn player_within(
     })
 }
 
-/// Returns the learned weights of a player, from its file or the built-in ones of the board.
+/// Returns the learned weights of a player, from its file or the built-in ones of the board. `None` means that the
+/// player has none on this board.
 ///
 /// # Errors
 ///
 /// Returns an error if the file cannot be used or is for another board.
-fn learned_weights(config: &PvsConfig, board: Board) -> Result<Option<LearnedWeights>, String> {
-    if config.evaluation == PositionalEvaluation::Rows {
-        return Ok(None);
-    }
+pub fn learned_weights(config: &Config, board: Board) -> Result<Option<LearnedWeights>, String> {
+    let config = match config {
+        Config::Pvs(config) if config.evaluation != PositionalEvaluation::Rows => config,
+        _ => return Ok(None),
+    };
     if config.weights.is_empty() {
         return Ok(LearnedWeights::built_in(board));
     }

@@ -3,10 +3,10 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Error, Result, anyhow, bail};
 use serde_json::json;
 use sternhalma_data::table::Coverage;
-use sternhalma_engine::GameSetup;
+use sternhalma_engine::{GameSetup, learned_weights};
 use sternhalma_ggp::MemoryBudget;
 use sternhalma_trainer::{GameFile, SelfPlay, SelfPlaySetup, generate};
 
@@ -74,6 +74,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let factory = args.players.factory(ctx, game, std::slice::from_ref(&config), Coverage::Prefix, &memory)?;
     let setup = SelfPlaySetup {
         parameters: toml::to_string(&config)?,
+        weights: learned_weights(&config, board).map_err(Error::msg)?.map(|weights| weights.checksum()),
         seed: args.seed,
         opening_plies: [*args.opening_plies.start(), *args.opening_plies.end()],
         ..SelfPlaySetup::new(game, &args.player, args.nodes)

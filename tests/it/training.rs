@@ -45,6 +45,13 @@ fn a_player_uses_trained_weights() {
         let player = format!("sternhalma,evaluation={evaluation},weights=weights.bin");
         env.run(&format!("match {player} greedy {BOARD} --games 2 --nodes 20")).success();
     }
+    // A file of games is not extended with other weights of the same name.
+    let more =
+        datagen(100).replace("games.bin", "more.bin") + " --player sternhalma,evaluation=linear,weights=weights.bin";
+    env.run(&more).success();
+    env.run("train games.bin -o weights.bin --model linear --blend 0.1").success();
+    let refused = env.run(&more);
+    assert!(refused.code == 2 && refused.err.contains("`weights` is "), "{}", refused.err);
     env.build("--side 5 --pieces 4");
     let other = env.run("match sternhalma,evaluation=network,weights=weights.bin greedy --side 5 --pieces 4");
     assert!(other.code == 2 && other.err.contains("weights.bin"), "{}", other.err);

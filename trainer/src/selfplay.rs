@@ -29,6 +29,8 @@ pub struct SelfPlaySetup {
     pub player: String,
     /// The parameters of the player, for programs in which the same name has other parameters.
     pub parameters: String,
+    /// The checksum of the learned weights of the player, if it has any.
+    pub weights: Option<u64>,
     /// Node expansions per move.
     pub nodes: u64,
     /// The seed of the openings and of the player.
@@ -49,6 +51,7 @@ impl SelfPlaySetup {
             ply_limit: game.ply_limit,
             player: player.to_owned(),
             parameters: String::new(),
+            weights: None,
             nodes,
             seed: 1,
             opening_plies: [4, 10],
