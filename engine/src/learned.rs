@@ -37,7 +37,7 @@ const MAGIC: [u8; 8] = *b"SHEVAL\n\0";
 const VERSION: u16 = 1;
 
 /// The files that ship, one for each board.
-const BUILT_IN: &[&[u8]] = &[include_bytes!("../weights/9x9-6.bin")];
+const BUILT_IN: &[&[u8]] = &[include_bytes!("../weights/9x9-6.bin"), include_bytes!("../weights/9x9-10.bin")];
 
 /// An error of a file of weights.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
