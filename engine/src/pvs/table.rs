@@ -49,7 +49,12 @@ pub(super) struct TranspositionTable {
     mask: usize,
     /// The age of entries of the current search.
     age: u8,
+    /// Whether a search has begun since the table was cleared.
+    is_used: bool,
 }
+
+/// The bytes of the smallest page of common systems.
+const PAGE: usize = 4096;
 
 impl TranspositionTable {
     /// Creates an empty table of at most `megabytes` (2^20 bytes), but at
@@ -60,13 +65,14 @@ impl TranspositionTable {
         TranspositionTable::of(1 << buckets.ilog2())
     }
 
-    /// Creates an empty table. Each page is cleared at its first use.
+    /// Creates an empty table. The system provides all pages now, so that no search waits for them.
     fn of(buckets: usize) -> TranspositionTable {
         let words: Vec<AtomicU64> = bytemuck::zeroed_vec((buckets + 1) * BUCKET);
         sternhalma_data::table::advise_huge_pages(&words);
+        words.iter().step_by(PAGE / 8).for_each(|word| word.store(0, Relaxed));
         let line = BUCKET * 8;
         let first = (line - words.as_ptr() as usize % line) % line / 8;
-        TranspositionTable { words, first, mask: buckets - 1, age: 0 }
+        TranspositionTable { words, first, mask: buckets - 1, age: 0, is_used: false }
     }
 
     /// Returns the memory of the table in bytes.
@@ -74,15 +80,19 @@ impl TranspositionTable {
         (self.mask + 1) * BUCKET * 8
     }
 
-    /// Removes all entries. The memory is freed and allocated again, so that
-    /// each page is cleared at its first use.
+    /// Removes all entries. The memory is freed and allocated again, because the system clears pages faster.
     pub fn clear(&mut self) {
-        *self = TranspositionTable::of(self.mask + 1);
+        if self.is_used {
+            // The old memory is free before the new is allocated.
+            self.words = Vec::new();
+            *self = TranspositionTable::of(self.mask + 1);
+        }
     }
 
     /// Begins the search for the next move; all entries become older.
     pub fn grow_older(&mut self) {
         self.age = self.age.wrapping_add(1) & AGES;
+        self.is_used = true;
     }
 
     #[inline]
@@ -106,7 +116,7 @@ impl TranspositionTable {
         })
     }
 
-    /// Stores a state. A known best move is kept if there is no new one.
+    /// Stores a state, during a search. A known best move is kept if there is no new one.
     #[inline]
     pub fn put(&self, key: u64, mut entry: TableEntry) {
         let bucket = self.bucket(key);
@@ -189,6 +199,7 @@ mod tests {
         fn stored_values_are_found(entry in entries(), key: u64) {
             let mut table = TranspositionTable::new(1);
             prop_assert_eq!(table.get(key), None);
+            table.grow_older();
             table.put(key, entry);
             prop_assert_eq!(table.get(key), Some(entry));
             prop_assert_eq!(table.get(key ^ 1 << 63), None);
