@@ -8,6 +8,8 @@
 //! The pieces *seal* a goal if they close an empty cell of it even without one of them. That piece can then move for
 //! ever: it stands outside the wall, or inside the region, where the others close a larger one.
 
+use std::sync::Arc;
+
 use super::cell::{Cell, CellSet};
 use super::geometry::Geometry;
 use super::moves::Move;
@@ -45,63 +47,196 @@ pub struct Seal {
 pub struct SealRule {
     geometry: &'static Geometry,
     /// The reach of each cell.
-    reach: Vec<CellSet>,
+    reach: Arc<[CellSet]>,
     /// By the player whose pieces seal: the goal of the opponent.
     goals: [CellSet; 2],
-    /// By the player whose pieces seal: the cells of all walls.
-    walls: [CellSet; 2],
     patterns: Patterns,
 }
 
 /// The number of pieces of the smallest wall, except in [`Patterns::Any`]: the reach of the tip.
 const SMALLEST_WALL: usize = 4;
 
+/// The cells of a zone are among this many first ones, as the player sees them.
+const MOST_ZONE: usize = 10;
+
 /// The seals that are possible on a board. The tests enumerate them.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Patterns {
     /// None: a wall has at least four pieces, and a further piece must move.
     None,
-    /// Only the four pieces around the empty tip, by the player whose pieces seal.
-    Tip([TipPattern; 2]),
-    /// Only regions in these cells, by the player whose pieces seal.
-    Zone([CellSet; 2]),
+    /// Only regions in zones, by the player whose pieces seal.
+    Zones(Arc<[Zone; 2]>),
     /// Others too.
     Any,
 }
 
+/// Cells that may be in a sealed region, with all walls around them.
+#[derive(Debug)]
+struct Zone {
+    cells: CellSet,
+    /// The cells of all walls.
+    walls: CellSet,
+    /// The first cell of the part of the board with the zone.
+    start: usize,
+    /// For each set of empty cells of the zone, at its [`index`](Zone::index): where its regions begin in `regions`.
+    starts: Vec<u32>,
+    /// The connected regions that have a cell of the goal and that an army can close.
+    regions: Vec<Region>,
+}
+
+/// A connected set of cells, and the cells of its reach outside it.
 #[derive(Clone, Copy, Debug)]
-struct TipPattern {
-    tip: CellSet,
+struct Region {
+    cells: CellSet,
     wall: CellSet,
 }
 
 /// The moves of an army that may seal a goal. All others do not.
 #[derive(Clone, Copy, Debug)]
 pub enum Suspects {
-    /// Moves from cells of `from` to the gap of a wall. All of them seal.
-    Gap {
-        /// The cells of the pieces.
-        from: CellSet,
-        /// The gap.
-        gap: CellSet,
-    },
-    /// Moves of pieces in these cells, if they leave a region of one cell.
-    Single(CellSet),
-    /// Moves from cells of `from`, and moves to cells of `to`.
-    Some {
-        /// The cells of the first moves.
-        from: CellSet,
-        /// The destinations of the others.
-        to: CellSet,
+    /// Moves from cells of a zone or into it, and moves that fill a gap of a wall.
+    Zone {
+        /// The missing cells of walls of which only one is missing.
+        gaps: CellSet,
     },
     /// All moves.
     All,
 }
 
-/// Returns some cells as `x` and `o` see them from their homes.
-fn zones(board: Board, cells: &[usize]) -> [CellSet; 2] {
-    let zone: CellSet = cells.iter().map(|&cell| Cell::new(cell)).collect();
-    [zone, zone.rotate_180(board.cells())]
+impl Zone {
+    /// Creates a zone of cells that `x` and `o` see from their homes.
+    fn new(board: Board, side: Side, cells: &[usize], reach: &[CellSet]) -> Zone {
+        let as_seen = |cells: CellSet| if side == Side::X { cells } else { cells.rotate_180(board.cells()) };
+        let cells = as_seen(cells.iter().map(|&cell| Cell::new(cell)).collect());
+        let walls = cells.iter().fold(CellSet::EMPTY, |walls, cell| walls | reach[cell.index()]);
+        let start = if side == Side::X { 0 } else { board.cells() - MOST_ZONE };
+        let mut zone = Zone { cells, walls, start, starts: vec![0], regions: Vec::new() };
+        for index in 0..1 << MOST_ZONE {
+            let empty = CellSet::from_bits(index << start);
+            let mut rest = if empty.is_subset(cells) { empty & board.goal(side.other()) } else { CellSet::EMPTY };
+            while let Some(cell) = rest.first() {
+                let region = Region::around(cell, reach, |cells| cells & empty, CellSet::EMPTY);
+                let region = region.expect("no cell is open");
+                rest -= region.cells;
+                if region.wall.len() <= board.pieces() {
+                    zone.regions.push(region);
+                }
+            }
+            zone.starts.push(zone.regions.len() as u32);
+        }
+        zone
+    }
+
+    /// Returns the index of a set of cells of the zone.
+    #[inline]
+    fn index(&self, cells: CellSet) -> usize {
+        (cells.bits() >> self.start) as usize & ((1 << MOST_ZONE) - 1)
+    }
+
+    /// Returns the regions of which all empty cells of the zone are `empty`.
+    #[inline]
+    fn regions(&self, empty: CellSet) -> &[Region] {
+        let index = self.index(empty);
+        &self.regions[self.starts[index] as usize..self.starts[index + 1] as usize]
+    }
+
+    /// Returns the seal of an army, if there is one.
+    #[inline]
+    fn seal(&self, army: CellSet, others: CellSet) -> Option<Seal> {
+        let empty = self.cells - army - others;
+        let closed = self.regions(empty).iter().filter(|region| region.wall.is_subset(army));
+        closed.map(|&region| (region, self.free(region, empty, army))).find_map(|(region, free)| {
+            let Region { cells, wall } = region;
+            (!free.is_empty()).then_some(Seal { region: cells, wall, free })
+        })
+    }
+
+    /// Returns whether an army seals the goal.
+    #[inline]
+    fn is_sealed(&self, army: CellSet, others: CellSet) -> bool {
+        let empty = self.cells - army - others;
+        let closed = |region: &&Region| region.wall.is_subset(army);
+        self.regions(empty).iter().filter(closed).any(|&region| !self.free(region, empty, army).is_empty())
+    }
+
+    /// Returns the free pieces of an army that closes a region.
+    #[inline]
+    fn free(&self, region: Region, empty: CellSet, army: CellSet) -> CellSet {
+        let outside = army - region.wall;
+        if outside.is_empty() { self.free_inside(region, empty, army) } else { outside }
+    }
+
+    #[cold]
+    fn free_inside(&self, region: Region, empty: CellSet, army: CellSet) -> CellSet {
+        let is_free = |&piece: &Cell| {
+            let mut larger = self.regions(empty.with(piece)).iter();
+            larger.any(|larger| region.cells.is_subset(larger.cells) && larger.wall.is_subset(army))
+        };
+        (army & self.cells).iter().filter(is_free).collect()
+    }
+
+    /// Returns the cells that complete a wall around empty cells, if a piece from elsewhere moves there, and whether
+    /// there is a complete wall.
+    #[inline]
+    fn gaps(&self, empty: CellSet, army: CellSet) -> (CellSet, bool) {
+        let mut found = (CellSet::EMPTY, false);
+        for region in self.regions(empty) {
+            let missing = region.wall - army;
+            match missing.len() {
+                0 => found.1 = true,
+                1 => found.0 |= missing,
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// Returns the destinations of a piece that do not seal the goal, among `to`, given the gaps of walls before the
+    /// move.
+    #[inline]
+    fn allowed(&self, gaps: CellSet, army: CellSet, others: CellSet, from: Cell, to: CellSet) -> CellSet {
+        let is_inside = self.cells.contains(from);
+        if !is_inside && (to & (self.cells | gaps)).is_empty() || to.is_empty() {
+            return to;
+        }
+        let rest = army.without(from);
+        let (gaps, is_closed) = if is_inside { self.gaps(self.cells - rest - others, rest) } else { (gaps, false) };
+        // If the pieces that stay are a complete wall, the one that moves is free, unless it moves inside.
+        let mut seals = if is_closed { to - self.cells } else { CellSet::EMPTY };
+        for cell in to & (self.cells | gaps) {
+            if self.is_sealed(rest.with(cell), others) {
+                seals = seals.with(cell);
+            }
+        }
+        to - seals
+    }
+}
+
+impl Region {
+    /// Returns the region of the empty cells that are connected to `start`; `empty` returns the empty ones of some
+    /// cells.
+    ///
+    /// # Errors
+    ///
+    /// Returns the cells that were found first if one of them has a cell of `open` in its reach.
+    fn around(
+        start: Cell,
+        reach: &[CellSet],
+        empty: impl Fn(CellSet) -> CellSet,
+        open: CellSet,
+    ) -> Result<Region, CellSet> {
+        let (mut cells, mut rest, mut reached) = (CellSet::single(start), CellSet::single(start), CellSet::EMPTY);
+        while let Some(cell) = rest.pop_first() {
+            reached |= reach[cell.index()];
+            if !(reached & open).is_empty() {
+                return Err(cells);
+            }
+            let found = empty(reach[cell.index()]) - cells;
+            cells |= found;
+            rest |= found;
+        }
+        Ok(Region { cells, wall: reached - cells })
+    }
 }
 
 impl SealRule {
@@ -112,95 +247,65 @@ impl SealRule {
             let jumps: CellSet = geometry.jumps(cell).iter().map(|jump| jump.to).collect();
             geometry.neighbors(cell) | jumps
         };
-        let reach: Vec<CellSet> = (0..board.cells()).map(|cell| reach_of(Cell::new(cell))).collect();
+        let reach: Arc<[CellSet]> = (0..board.cells()).map(|cell| reach_of(Cell::new(cell))).collect();
         let goals = Side::BOTH.map(|side| board.goal(side.other()));
-        let tip = |cell: usize| TipPattern { tip: Cell::new(cell).into(), wall: reach[cell] };
+        let zones =
+            |cells: &[usize]| Patterns::Zones(Arc::new(Side::BOTH.map(|side| Zone::new(board, side, cells, &reach))));
         let patterns = match board.pieces() {
             ..=4 => Patterns::None,
-            5..=6 if board.size() >= 5 => Patterns::Tip([tip(0), tip(board.cells() - 1)]),
-            7..=8 if board.size() >= 7 => Patterns::Zone(zones(board, &[0, 1, 2])),
+            5..=6 if board.size() >= 5 => zones(&[0]),
+            7..=8 if board.size() >= 7 => zones(&[0, 1, 2]),
             // Three rows, and the ends of the fourth.
-            9..=10 if board.size() >= 7 => Patterns::Zone(zones(board, &[0, 1, 2, 3, 4, 5, 6, 9])),
+            9..=10 if board.size() >= 7 => zones(&[0, 1, 2, 3, 4, 5, 6, 9]),
             _ => Patterns::Any,
         };
-        let mut rule = SealRule { geometry, reach, goals, walls: [CellSet::EMPTY; 2], patterns };
-        rule.walls = Side::BOTH.map(|side| {
-            rule.possible(side).iter().fold(CellSet::EMPTY, |walls, cell| walls | rule.reach[cell.index()])
-        });
-        rule
+        SealRule { geometry, reach, goals, patterns }
     }
 
     /// Returns whether an army can seal the goal of the opponent with one move, or has sealed it. `true` may be
     /// wrong, `false` never is.
     #[inline]
     pub fn is_near(&self, army: CellSet, side: Side) -> bool {
-        matches!(self.patterns, Patterns::Any) || (army & self.walls[side as usize]).len() + 1 >= SMALLEST_WALL
+        match &self.patterns {
+            Patterns::None => false,
+            Patterns::Zones(zones) => (army & zones[side as usize].walls).len() + 1 >= SMALLEST_WALL,
+            Patterns::Any => true,
+        }
     }
 
     /// Returns the part of the opponent's goal that the pieces of `side` seal, if there is one.
     pub fn seal(&self, army: CellSet, others: CellSet, side: Side) -> Option<Seal> {
-        let possible = self.possible(side);
-        let mut rest = (self.goals[side as usize] & possible) - army - others;
-        // Cells that are in no sealed region and in no wall.
-        let mut open = others | (CellSet::first_cells(self.reach.len()) - possible - army);
+        match &self.patterns {
+            Patterns::None => None,
+            Patterns::Zones(zones) => zones[side as usize].seal(army, others),
+            Patterns::Any => self.seal_anywhere(army, others, side),
+        }
+    }
+
+    /// Returns the seal of an army, by a search of all regions with empty cells of the goal.
+    fn seal_anywhere(&self, army: CellSet, others: CellSet, side: Side) -> Option<Seal> {
+        let mut rest = self.goals[side as usize] - army - others;
+        // The pieces of the opponent, and cells that are connected to them.
+        let mut open = others;
         while let Some(start) = rest.first() {
-            let (region, reach, is_open) = self.region(start, army, open, side);
-            if is_open {
-                open |= region;
-            } else {
-                let wall = reach - region;
-                let outside = army - wall;
-                let free = if outside.is_empty() { self.free_inside(start, army, others, side) } else { outside };
-                if !free.is_empty() {
-                    return Some(Seal { region, wall, free });
+            let closed = |army: CellSet, open| Region::around(start, &self.reach, |cells| cells - army, open);
+            match closed(army, open) {
+                Ok(Region { cells, wall }) => {
+                    let is_free = |&piece: &Cell| closed(army.without(piece), others).is_ok();
+                    let outside = army - wall;
+                    let free = if outside.is_empty() { army.iter().filter(is_free).collect() } else { outside };
+                    if !free.is_empty() {
+                        return Some(Seal { region: cells, wall, free });
+                    }
+                    rest -= cells;
+                }
+                Err(cells) => {
+                    open |= cells;
+                    rest -= cells;
                 }
             }
-            rest -= region;
         }
         None
-    }
-
-    /// Returns the pieces of an army without each of which the others close a cell, given that all of them do.
-    #[cold]
-    fn free_inside(&self, cell: Cell, army: CellSet, others: CellSet, side: Side) -> CellSet {
-        let possible = self.possible(side);
-        let is_free = |&piece: &Cell| {
-            let rest = army.without(piece);
-            let open = others | (CellSet::first_cells(self.reach.len()) - possible - rest);
-            !self.region(cell, rest, open, side).2
-        };
-        (army & possible).iter().filter(is_free).collect()
-    }
-
-    /// Returns the cells that can be in a sealed region.
-    #[inline]
-    fn possible(&self, side: Side) -> CellSet {
-        match &self.patterns {
-            Patterns::None => CellSet::EMPTY,
-            Patterns::Tip(patterns) => patterns[side as usize].tip,
-            Patterns::Zone(zones) => zones[side as usize],
-            Patterns::Any => CellSet::first_cells(self.reach.len()),
-        }
-    }
-
-    /// Returns the empty cells that are connected to `start`, with their reach. Stops as soon as the
-    /// reach has a cell of `open`, and returns whether it has.
-    #[inline]
-    fn region(&self, start: Cell, army: CellSet, open: CellSet, side: Side) -> (CellSet, CellSet, bool) {
-        let mut region = CellSet::single(start);
-        let (mut rest, mut reach) = (region, CellSet::EMPTY);
-        // The pieces of the opponent are usually ahead.
-        let next = |rest: CellSet| if side == Side::X { rest.last() } else { rest.first() };
-        while let Some(cell) = next(rest) {
-            reach |= self.reach[cell.index()];
-            if !(reach & open).is_empty() {
-                return (region, reach, true);
-            }
-            let found = self.reach[cell.index()] - army - region;
-            region |= found;
-            rest = rest.without(cell) | found;
-        }
-        (region, reach, false)
     }
 
     /// Returns the moves that may seal. `is_sealed` is whether the army has sealed the goal already;
@@ -211,28 +316,10 @@ impl SealRule {
             Patterns::None => None,
             _ if is_sealed => Some(Suspects::All),
             Patterns::Any => Some(Suspects::All),
-            Patterns::Tip(patterns) => {
-                let TipPattern { tip, wall } = patterns[side as usize];
-                let gap = wall - army;
-                let is_open = !gap.bits().is_power_of_two() || !((gap | tip) & others).is_empty();
-                let from = if tip.is_subset(army) { tip } else { army - wall };
-                (!is_open).then_some(Suspects::Gap { from, gap })
-            }
-            Patterns::Zone(zones) => {
-                let zone = zones[side as usize];
-                let empty = zone - army - others;
-                // The missing pieces of walls around the cells that may be in a region.
-                let (mut gaps, mut may_close) = (CellSet::EMPTY, false);
-                for cell in empty {
-                    let reach = self.reach[cell.index()];
-                    let gap = reach - army - zone;
-                    if (reach & others).is_empty() && gap.len() <= 1 {
-                        (gaps, may_close) = (gaps | gap, true);
-                    }
-                }
-                // A region with a cell that is empty now, or one with only the cell that a piece leaves.
-                let some = Suspects::Some { from: zone, to: gaps | empty };
-                Some(if may_close { some } else { Suspects::Single(zone) })
+            Patterns::Zones(zones) => {
+                let zone = &zones[side as usize];
+                let is_near = (army & zone.walls).len() + 1 >= SMALLEST_WALL;
+                is_near.then(|| Suspects::Zone { gaps: zone.gaps(zone.cells - army - others, army).0 })
             }
         }
     }
@@ -248,31 +335,16 @@ impl SealRule {
         from: Cell,
         to: CellSet,
     ) -> CellSet {
-        match suspects {
-            Suspects::Gap { from: pieces, gap } if pieces.contains(from) => to - gap,
-            Suspects::Single(zone) if zone.contains(from) => {
-                // The reach of a cell of a zone has fewer cells than the army.
-                let gap = self.reach[from.index()] - army;
-                if gap.bits().is_power_of_two() { to - gap } else { to }
+        match (suspects, &self.patterns) {
+            (Suspects::Zone { gaps }, Patterns::Zones(zones)) => {
+                zones[side as usize].allowed(gaps, army, others, from, to)
             }
-            Suspects::Some { from: pieces, to: gaps } if !pieces.contains(from) => {
-                let suspects = to & gaps;
-                if suspects.is_empty() {
-                    to
-                } else {
-                    (to - suspects) | self.without_seals(army, others, side, from, suspects)
-                }
+            _ => {
+                let rest = army.without(from);
+                let seals = |&cell: &Cell| self.seal(rest.with(cell), others, side).is_some();
+                to - to.iter().filter(seals).collect::<CellSet>()
             }
-            Suspects::Some { .. } | Suspects::All => self.without_seals(army, others, side, from, to),
-            _ => to,
         }
-    }
-
-    /// Returns the destinations of a piece that do not seal the goal, by a full test of each.
-    fn without_seals(&self, army: CellSet, others: CellSet, side: Side, from: Cell, to: CellSet) -> CellSet {
-        let rest = army.without(from);
-        let seals = |&cell: &Cell| self.seal(rest.with(cell), others, side).is_some();
-        to - to.iter().filter(seals).collect::<CellSet>()
     }
 
     /// Returns the part of a goal that is sealed in a position, with the player whose pieces seal it.
