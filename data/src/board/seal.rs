@@ -104,10 +104,10 @@ pub enum Suspects {
 }
 
 impl Zone {
-    /// Creates a zone of cells that `x` and `o` see from their homes.
+    /// Creates a zone of cells, which `side` sees from its home.
     fn new(board: Board, side: Side, cells: &[usize], reach: &[CellSet]) -> Zone {
-        let as_seen = |cells: CellSet| if side == Side::X { cells } else { cells.rotate_180(board.cells()) };
-        let cells = as_seen(cells.iter().map(|&cell| Cell::new(cell)).collect());
+        let seen: CellSet = cells.iter().map(|&cell| Cell::new(cell)).collect();
+        let cells = if side == Side::X { seen } else { seen.rotate_180(board.cells()) };
         let walls = cells.iter().fold(CellSet::EMPTY, |walls, cell| walls | reach[cell.index()]);
         let start = if side == Side::X { 0 } else { board.cells() - MOST_ZONE };
         let mut zone = Zone { cells, walls, start, starts: vec![0], regions: Vec::new() };
@@ -133,7 +133,7 @@ impl Zone {
         (cells.bits() >> self.start) as usize & ((1 << MOST_ZONE) - 1)
     }
 
-    /// Returns the regions of which all empty cells of the zone are `empty`.
+    /// Returns the regions if the empty cells of the zone are `empty`.
     #[inline]
     fn regions(&self, empty: CellSet) -> &[Region] {
         let index = self.index(empty);
@@ -166,6 +166,7 @@ impl Zone {
         if outside.is_empty() { self.free_inside(region, empty, army) } else { outside }
     }
 
+    /// Returns the pieces of an army without each of which the others close a region, if they all are in its wall.
     #[cold]
     fn free_inside(&self, region: Region, empty: CellSet, army: CellSet) -> CellSet {
         let is_free = |&piece: &Cell| {
@@ -318,8 +319,7 @@ impl SealRule {
             Patterns::Any => Some(Suspects::All),
             Patterns::Zones(zones) => {
                 let zone = &zones[side as usize];
-                let is_near = (army & zone.walls).len() + 1 >= SMALLEST_WALL;
-                is_near.then(|| Suspects::Zone { gaps: zone.gaps(zone.cells - army - others, army).0 })
+                self.is_near(army, side).then(|| Suspects::Zone { gaps: zone.gaps(zone.cells - army - others, army).0 })
             }
         }
     }

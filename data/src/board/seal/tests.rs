@@ -382,14 +382,14 @@ fn armies_that_are_wall_and_inside_seal_and_may_not_be_completed() {
         for &(region, wall) in &regions.found {
             for inner in choices(region, board.pieces() - wall.len()) {
                 let army = wall | inner;
-                if (board.home(Side::X) & region - inner).is_empty() {
+                if (board.home(Side::X) & (region - inner)).is_empty() {
                     continue;
                 }
                 armies += 1;
                 assert!(rule.seal(army, others, Side::X).is_some(), "{army:?}");
                 // The positions one step before.
                 for last in army {
-                    for from in board.geometry().neighbors(last) & all - army - others {
+                    for from in board.geometry().neighbors(last) & (all - army - others) {
                         let before = position(board, army.without(last).with(from), others, Side::X);
                         let legal = rule.moves(&before);
                         assert_eq!(legal, slow_moves(board, &before), "{before}");
