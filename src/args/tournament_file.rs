@@ -142,6 +142,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_acceptance_matches_are_valid() {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("experiments/acceptance");
+        let paths = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+        let files: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|name| name == "toml")).collect();
+        assert!(files.len() >= 8);
+        for path in files {
+            let tournament = TournamentOptions::read(&path).unwrap().resolve(None).unwrap();
+            let GameSpec::Board { rules, .. } = tournament.game else { panic!("{path:?}") };
+            // The earlier player knows no other rules.
+            let is_earlier = path.file_name().unwrap().to_string_lossy().starts_with("old");
+            assert_eq!(rules == RuleSet::Paper, is_earlier, "{}", path.display());
+        }
+    }
+
+    #[test]
     fn the_files_of_the_experiments_are_valid() {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("experiments");
         let (mut found, mut boards, mut published) = (0, 0, 0);
@@ -152,8 +167,9 @@ mod tests {
             }
             let series = TournamentOptions::read(&path).unwrap();
             if !series.is_series() {
-                // Tables of a paper have its rules, whatever the default is. The rating list is our own.
-                let expected = if path.ends_with("rating.toml") { RuleSet::BlockedGoal } else { RuleSet::Paper };
+                // Tables of a paper have its rules, whatever the default is. The lists of ratings are our own.
+                let is_own = ["rating.toml", "levels.toml"].iter().any(|name| path.ends_with(name));
+                let expected = if is_own { RuleSet::BlockedGoal } else { RuleSet::Paper };
                 let GameSpec::Board { rules, .. } = series.resolve(None).unwrap().game else { panic!("{path:?}") };
                 assert_eq!(rules, expected, "{}", path.display());
                 boards += 1;
