@@ -66,7 +66,8 @@ fn the_example_of_the_format_is_a_record() {
 fn the_commands_of_the_tutorial_run() {
     let env = TestEnv::new();
     let docs = include_str!("../../docs/playing.md");
-    let shell = docs.split("```sh\n").skip(1).flat_map(|block| block.split("```").next().unwrap().lines());
+    let tutorial = docs.split("\n## ").nth(1).unwrap();
+    let shell = tutorial.split("```sh\n").skip(1).flat_map(|block| block.split("```").next().unwrap().lines());
     let commands: Vec<&str> = shell.map(|line| line.strip_prefix("sternhalma ").unwrap()).collect();
     assert!(commands.len() >= 4, "{commands:?}");
     for words in commands {
