@@ -4,8 +4,10 @@
 //! their gain. `node.rs` generates moves, with bounds of the distances after
 //! them, and looks up these distances in `distance_cache.rs`. `value.rs` evaluates
 //! states with the weights of `weights.rs` and the network of `network.rs`.
-//! `table.rs` stores states by the keys of `node.rs`, for all threads.
+//! `table.rs` stores states by the keys of `node.rs`, and `busy.rs` the moves that are
+//! being searched, both for all threads.
 
+mod busy;
 mod distance_cache;
 mod moves;
 mod network;
@@ -30,6 +32,7 @@ use crate::engine_player::{Choice, EnginePlayer, SearchObserver, forced, only_ac
 use crate::game::{Action, ChineseCheckers, GameState};
 use crate::learned::LearnedWeights;
 use crate::repetition::Repetitions;
+use busy::BusyMoves;
 use distance_cache::DistanceCache;
 use moves::MoveOrdering;
 use node::SearchContext;
@@ -103,8 +106,9 @@ impl PvsPlayer {
         std::iter::once(&mut self.main).chain(&mut self.helpers)
     }
 
-    /// Searches with all threads. They share the transposition table, and that of the caller
-    /// determines the move (lazy SMP). Each has an equal part of the limit of expansions.
+    /// Searches with all threads. They share the transposition table and the moves that
+    /// they search, and the thread of the caller determines the move. Each has an equal
+    /// part of the limit of expansions.
     fn search(&mut self, state: &GameState, limits: Limits, stop: &AtomicBool, watch: &mut SearchObserver) -> Choice {
         let PvsPlayer { config, table, main, helpers, seen, excluded, .. } = self;
         let (config, table, filter) = (&*config, &*table, RootFilter { seen, excluded });
@@ -112,6 +116,8 @@ impl PvsPlayer {
         let part = |index: u64| limits.expansions.map(|all| (all / threads + u64::from(index < all % threads)).max(1));
         let depth = limits.depth.map_or(config.depth, |depth| depth.min(config.depth)).clamp(1, MOST_PLIES);
         let is_done = AtomicBool::new(false);
+        let busy = (threads > 1).then(BusyMoves::new);
+        let busy = busy.as_ref();
         std::thread::scope(|scope| {
             let mut running = Vec::new();
             for (index, helper) in (1..).zip(helpers) {
@@ -121,11 +127,11 @@ impl PvsPlayer {
                 // Half of the threads begin with the next depth, so that not all search the same.
                 let depths = 1 + (index % 2) as u32..=MOST_PLIES;
                 running.push(scope.spawn(move || {
-                    PvsSearch::new(helper, table, config, limits, is_done).run(state, filter, depths, &mut |_| ())
+                    PvsSearch::new(helper, table, busy, config, limits, is_done).run(state, filter, depths, &mut |_| ())
                 }));
             }
             let own = Limits { expansions: part(0), ..limits };
-            let mut choice = PvsSearch::new(main, table, config, own, stop).run(state, filter, 1..=depth, watch);
+            let mut choice = PvsSearch::new(main, table, busy, config, own, stop).run(state, filter, 1..=depth, watch);
             is_done.store(true, Relaxed);
             for helper in running {
                 let helper = helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));

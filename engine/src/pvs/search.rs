@@ -14,7 +14,8 @@
 //!    the window by a bound of their distance are not looked up.
 //! 7. At other depths the move from the transposition table is searched first.
 //!    Only then the other moves are generated and the distances after them looked
-//!    up. The best remaining move is next, by gain, killer moves and history.
+//!    up. The best remaining move is next, by gain, killer moves and history. A move
+//!    that another thread searches is deferred until no other remains.
 //! 8. A late move far below the window is not searched (futility pruning). If a
 //!    bound of its distance shows this, the distance is not looked up.
 //! 9. A late move is first searched to a smaller depth (late move reduction),
@@ -29,6 +30,7 @@ use std::sync::atomic::AtomicBool;
 use sternhalma_data::Move;
 use sternhalma_ggp::{LimitChecker, Limits};
 
+use super::busy::BusyMoves;
 use super::moves::MoveOrdering;
 use super::node::{ScoredMove, SearchContext, SearchNode};
 use super::table::{Bound, TableEntry, TranspositionTable};
@@ -72,6 +74,12 @@ const STANDING_DEPTH: u32 = 3;
 /// The maximum depth at which a move far below the window is not searched.
 const FUTILE_DEPTH: u32 = 4;
 
+/// The minimum depth at which a move that another thread searches is deferred.
+const DEFER_DEPTH: u32 = 3;
+
+/// The priority of deferred moves.
+const DEFERRED: i32 = i32::MIN;
+
 /// The window and the depth of a node's search.
 #[derive(Clone, Copy)]
 struct Window {
@@ -110,6 +118,8 @@ pub(super) struct PvsSearch<'a> {
     context: &'a mut SearchContext,
     ordering: &'a mut MoveOrdering,
     table: &'a TranspositionTable,
+    /// The moves that other threads search, if there are others.
+    busy: Option<&'a BusyMoves>,
     config: &'a PvsConfig,
     checker: LimitChecker<'a>,
     /// The moves of all nodes on the path.
@@ -123,13 +133,14 @@ impl<'a> PvsSearch<'a> {
     pub fn new(
         worker: &'a mut Worker,
         table: &'a TranspositionTable,
+        busy: Option<&'a BusyMoves>,
         config: &'a PvsConfig,
         limits: Limits,
         stop: &'a AtomicBool,
     ) -> PvsSearch<'a> {
         let Worker { context, ordering } = worker;
         let checker = LimitChecker::new(limits, stop);
-        PvsSearch { context, ordering, table, config, checker, moves: Vec::new(), race_is_leaf: true }
+        PvsSearch { context, ordering, table, busy, config, checker, moves: Vec::new(), race_is_leaf: true }
     }
 
     /// Returns the move to play in a state with at least one move, or no move if
@@ -217,9 +228,17 @@ impl<'a> PvsSearch<'a> {
 
     fn root(&mut self, root: &SearchNode, moves: &mut [ScoredMove], mut window: Window) -> Option<i32> {
         let mut best = -WIN;
+        let busy = self.busy_at(window.depth);
+        // Moves from this index are deferred.
+        let mut deferred = moves.len();
         for index in 0..moves.len() {
+            while (1..deferred).contains(&index) && busy.is_some_and(|busy| busy.contains(root.key, moves[index].mv)) {
+                moves[index..].rotate_left(1);
+                deferred -= 1;
+            }
             let ScoredMove { mv, standing, .. } = moves[index];
             let child = self.context.after(root, Some(mv), standing);
+            let _mark = busy.map(|busy| busy.mark(root.key, mv));
             let value = self.after_move(&child, window, index == 0, window.depth - 1)?;
             best = best.max(value);
             if value > window.alpha {
@@ -416,11 +435,32 @@ impl<'a> PvsSearch<'a> {
         self.ordering.order(node, window.ply, &mut self.moves[next..]);
         for index in next..self.moves.len() {
             bring_best(&mut self.moves[index..]);
+            self.defer_busy(node, index, window.depth);
             if self.of_move(node, first, index, &mut window, &mut best)? {
                 break;
             }
         }
         Some(best)
+    }
+
+    /// Returns the moves that other threads search, if they are deferred at a depth.
+    #[inline]
+    fn busy_at(&self, depth: u32) -> Option<&'a BusyMoves> {
+        self.busy.filter(|_| depth >= DEFER_DEPTH)
+    }
+
+    /// Defers the best move from `index` as long as another thread searches it. Then the
+    /// best of the other moves is at `index`, or a deferred move if there is none.
+    #[inline]
+    fn defer_busy(&mut self, node: &SearchNode, index: usize, depth: u32) {
+        let Some(busy) = self.busy_at(depth) else { return };
+        while let ScoredMove { mv, order, .. } = self.moves[index]
+            && order > DEFERRED
+            && busy.contains(node.key, mv)
+        {
+            self.moves[index].order = DEFERRED;
+            bring_best(&mut self.moves[index..]);
+        }
     }
 
     /// Searches the move at `index` of a node, whose moves start at index `first`
@@ -449,6 +489,7 @@ impl<'a> PvsSearch<'a> {
         // Step 9. Search of the child.
         let gain = standing.worth() - node.standings[player as usize].worth();
         let reduced = self.reduced_depth(window.depth, late, gain);
+        let _mark = self.busy_at(window.depth).map(|busy| busy.mark(node.key, mv));
         let value = self.after_move(&child, *window, late == 0, reduced)?;
         if value > best.0 {
             *best = (value, Some(mv));
