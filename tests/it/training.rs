@@ -28,6 +28,10 @@ fn games_are_generated_extended_and_refused() {
     let another = env.run(&(datagen(600) + " --seed 2"));
     assert_eq!(another.code, 2);
     assert!(another.err.starts_with("error: games.bin: ") && another.err.lines().count() == 1, "{}", another.err);
+    // Another table may lead to other games.
+    env.run(&format!("build {BOARD} --within 9 -o part.sht")).success();
+    let other_table = env.run(&(datagen(700) + " --table part.sht"));
+    assert!(other_table.code == 2 && other_table.err.contains("`table` is "), "{}", other_table.err);
     assert!(env.run(&datagen(1).replace("2-4", "4-2")).err.contains("the smaller number first"));
 }
 

@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::game::{PlyScore, TrainingGame, TrainingPly};
 
-/// Everything on which the games of a file depend, except the table.
+/// Everything on which the games of a file depend.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SelfPlaySetup {
@@ -31,6 +31,8 @@ pub struct SelfPlaySetup {
     pub parameters: String,
     /// The checksum of the learned weights of the player, if it has any.
     pub weights: Option<u64>,
+    /// The checksum of the distance table, if the player has one.
+    pub table: Option<u64>,
     /// Node expansions per move.
     pub nodes: u64,
     /// The seed of the openings and of the player.
@@ -52,6 +54,7 @@ impl SelfPlaySetup {
             player: player.to_owned(),
             parameters: String::new(),
             weights: None,
+            table: None,
             nodes,
             seed: 1,
             opening_plies: [4, 10],
@@ -81,7 +84,7 @@ pub struct SelfPlay {
 
 impl SelfPlay {
     /// Creates the games of a setup. They begin at the positions of `openings` in turn, or at the initial position if
-    /// there are none, and then with random plies. Sets the checksum of the openings.
+    /// there are none, and then with random plies. Sets the checksums of the openings and of the table.
     ///
     /// # Errors
     ///
@@ -91,6 +94,7 @@ impl SelfPlay {
         let mut starts =
             openings.iter().map(|text| Ok(game.opening(text)?.state)).collect::<Result<Vec<GameState>, String>>()?;
         setup.openings = (!starts.is_empty()).then(|| xxh3_64(openings.join("\n").as_bytes()));
+        setup.table = distances.table().map(|table| table.checksum());
         if starts.is_empty() {
             starts.push(game.initial());
         }
