@@ -8,7 +8,7 @@ use sternhalma_engine::ChineseCheckers;
 use super::limits::{LimitArgs, MemoryArgs};
 use super::player::PlayerArgs;
 use super::position::{PositionArgs, rules};
-use super::rule_set::rule_set;
+use super::rule_set::{DEFAULT_RULES, rule_set};
 use crate::values::count;
 
 /// The position and the searches of `play` and `analyse`.
@@ -37,7 +37,7 @@ impl EngineArgs {
     /// # Errors
     /// If the text is not a position, or a move is illegal.
     pub fn game(&self) -> Result<(Position, ChineseCheckers)> {
-        let (position, rule_set) = self.position.with_rules(self.rules)?;
+        let (position, rule_set) = self.position.with_rules(self.rules, DEFAULT_RULES)?;
         Ok((position, rules(&position)?.with_rules(rule_set).with_ply_limit(self.players.ply_limit)))
     }
 }

@@ -12,7 +12,6 @@ use sternhalma_engine::ugi::legal_action;
 use sternhalma_engine::{ChineseCheckers, Filter, GameHistory, board_of};
 
 use super::board::BoardArgs;
-use super::rule_set::DEFAULT_RULES;
 
 /// The size of the largest record that is read.
 const MOST_RECORD_BYTES: u64 = 16 << 20;
@@ -28,26 +27,19 @@ pub struct PositionArgs {
 }
 
 impl PositionArgs {
-    /// Returns the position. A position string contains the size of its board.
+    /// Returns the position and its rule set: the given one, that of a saved game, or `otherwise`. A position string
+    /// contains the size of its board.
     ///
     /// # Errors
     /// If the text is not a position, or a move is illegal.
-    pub fn position(&self, rules: RuleSet) -> Result<Position> {
-        parse_position(&self.position.join(" "), self.board, rules)
-    }
-
-    /// Returns the position and its rule set: the given one, that of a saved game, or [`DEFAULT_RULES`].
-    ///
-    /// # Errors
-    /// Those of [`position`](PositionArgs::position).
-    pub fn with_rules(&self, rules: Option<RuleSet>) -> Result<(Position, RuleSet)> {
+    pub fn with_rules(&self, rules: Option<RuleSet>, otherwise: RuleSet) -> Result<(Position, RuleSet)> {
         let text = self.position.join(" ");
         let path = Path::new(&text);
         if path.is_file() {
             let game = read_game(path)?;
             return Ok((game.position(), rules.unwrap_or(game.rules().rules())));
         }
-        let rules = rules.unwrap_or(DEFAULT_RULES);
+        let rules = rules.unwrap_or(otherwise);
         Ok((parse_position(&text, self.board, rules)?, rules))
     }
 }

@@ -23,14 +23,6 @@ pub fn rule_set(text: &str) -> Result<RuleSet, String> {
     })
 }
 
-/// The rules of a command that counts or lists moves.
-#[derive(Args, Clone, Copy)]
-pub struct MoveRulesArgs {
-    /// Rules: paper, or blocked-goal, which forbids moves that seal the goal of the opponent
-    #[arg(long, value_name = "RULES", value_parser = rule_set, default_value_t = RuleSet::Paper, help_heading = "Board")]
-    pub rules: RuleSet,
-}
-
 /// The rules of a command that plays games without a saved one.
 #[derive(Args, Clone, Copy)]
 pub struct GameRulesArgs {

@@ -7,7 +7,7 @@ use sternhalma_data::{Move, Position, Side};
 use sternhalma_engine::{Filter, board_of};
 
 use crate::args::position::PositionArgs;
-use crate::args::rule_set::MoveRulesArgs;
+use crate::args::rule_set::rule_set;
 use crate::drawing::drawing;
 use crate::output::{self, CommandOutcome};
 use crate::values::count;
@@ -19,9 +19,7 @@ use crate::values::count;
 #[derive(clap::Args)]
 pub struct MovesArgs {
     #[command(flatten)]
-    position: PositionArgs,
-    #[command(flatten)]
-    rules: MoveRulesArgs,
+    position: MovePositionArgs,
     /// Moves to list; `forward` moves end in a row nearer the goal
     #[arg(long, value_enum, default_value_t = FilterArg::All)]
     filter: FilterArg,
@@ -49,9 +47,7 @@ pub struct PerftArgs {
     #[arg(value_parser = count::<u32>(0))]
     depth: u32,
     #[command(flatten)]
-    position: PositionArgs,
-    #[command(flatten)]
-    rules: MoveRulesArgs,
+    position: MovePositionArgs,
     /// Also print the count for each first move
     #[arg(long)]
     divide: bool,
@@ -60,18 +56,32 @@ pub struct PerftArgs {
     json: bool,
 }
 
+/// The position, and the rules of movement.
+#[derive(clap::Args)]
+struct MovePositionArgs {
+    #[command(flatten)]
+    position: PositionArgs,
+    /// Rules: paper, or blocked-goal, which forbids moves that seal the goal of the opponent [default: those of a
+    /// saved game, otherwise paper]
+    #[arg(long, value_name = "RULES", value_parser = rule_set, help_heading = "Board")]
+    rules: Option<RuleSet>,
+}
+
+impl MovePositionArgs {
+    fn read(&self) -> Result<(Position, Rules)> {
+        let (position, rules) = self.position.with_rules(self.rules, RuleSet::Paper)?;
+        let seal = match rules {
+            RuleSet::Paper => None,
+            RuleSet::BlockedGoal => Some(SealRule::new(board_of(&position).map_err(Error::msg)?)),
+        };
+        Ok((position, Rules(seal)))
+    }
+}
+
 /// The rule that restricts moves, if there is one.
 struct Rules(Option<SealRule>);
 
 impl Rules {
-    /// Returns the rules for the board of a position.
-    fn of(args: &MoveRulesArgs, position: &Position) -> Result<Rules> {
-        Ok(Rules(match args.rules {
-            RuleSet::Paper => None,
-            RuleSet::BlockedGoal => Some(SealRule::new(board_of(position).map_err(Error::msg)?)),
-        }))
-    }
-
     fn moves(&self, position: &Position) -> Vec<Move> {
         self.0.as_ref().map_or_else(|| position.moves().collect(), |rule| rule.moves(position))
     }
@@ -82,14 +92,14 @@ impl Rules {
 }
 
 pub fn run_moves(args: &MovesArgs) -> Result<CommandOutcome> {
-    let position = args.position.position(args.rules.rules)?;
+    let (position, rules) = args.position.read()?;
     let filter = match args.filter {
         FilterArg::All => Filter::All,
         FilterArg::NonBackward => Filter::NonBackward,
         FilterArg::Forward => Filter::Forward,
     };
     let geometry = position.geometry();
-    let mut moves = Rules::of(&args.rules, &position)?.moves(&position);
+    let mut moves = rules.moves(&position);
     moves.retain(|&mv| filter.keeps(rows_toward_goal(&position, mv)));
     if args.draw {
         output::print_line(&drawing().marked(moves.iter().map(|mv| mv.to).collect()).draw(&position))?;
@@ -109,8 +119,8 @@ fn rows_toward_goal(position: &Position, mv: Move) -> i32 {
 }
 
 pub fn run_perft(args: &PerftArgs) -> Result<CommandOutcome> {
-    let position = args.position.position(args.rules.rules)?;
-    let (geometry, rules) = (position.geometry(), Rules::of(&args.rules, &position)?);
+    let (position, rules) = args.position.read()?;
+    let geometry = position.geometry();
     let first = |mv| (geometry.move_text(mv), rules.perft(&position.after(mv), args.depth - 1));
     let divided: Option<Vec<(String, u64)>> =
         (args.divide && args.depth > 0).then(|| rules.moves(&position).into_iter().map(first).collect());

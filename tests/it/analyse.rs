@@ -113,4 +113,16 @@ fn the_rules_are_given_or_those_of_a_saved_game_or_the_default() {
         assert!(seals(position, "--rules paper"), "{position}");
         assert!(!seals(position, "--rules blocked-goal"), "{position}");
     }
+    // Commands that list or count moves use `paper` by default.
+    let lists = |position: &str, words: &str| {
+        let moves = env.run(&format!("moves {position} --side 7 --pieces 6 {words}")).success();
+        let count = env.run(&format!("perft 1 {position} --side 7 --pieces 6 {words}")).success();
+        assert!(count.ends_with(&format!(": {} lines\n", moves.lines().count())), "{count}");
+        moves.lines().any(|mv| mv == "a1-a3")
+    };
+    for (position, default) in [(&start[..], true), ("paper.shg", true), ("blocked.shg", false)] {
+        assert_eq!(lists(position, ""), default, "{position}");
+        assert!(lists(position, "--rules paper"), "{position}");
+        assert!(!lists(position, "--rules blocked-goal"), "{position}");
+    }
 }
