@@ -11,8 +11,8 @@ use pyo3::types::PyString;
 use sternhalma_data::{RuleSet, Side};
 use sternhalma_engine::ugi::{action_text, legal_action};
 use sternhalma_engine::{
-    Action, ChineseCheckers, Config, Distances, EnginePlayer, Filter, GameSetup, GameState, Outcome, Repetitions,
-    Roster, SearchValue, analyse, player_within,
+    Action, ChineseCheckers, Config, Distances, Filter, Follower, GameSetup, GameState, Outcome, Repetitions, Roster,
+    SearchValue, analyse, player_within,
 };
 use sternhalma_ggp::{Game, Limits, MemoryBudget};
 
@@ -32,7 +32,11 @@ use crate::work::run_until_stopped;
 pub struct Position {
     pub game: Arc<ChineseCheckers>,
     pub state: GameState,
-    /// The placements of the positions before this one and of this one, for the rule about repetition.
+    /// The first position, which was not made by `play`.
+    start: GameState,
+    /// The actions since the first position.
+    actions: Vec<Action>,
+    /// The placements since the first position, for the rule about repetition.
     played: Repetitions,
 }
 
@@ -87,7 +91,7 @@ impl Position {
         let state = game.state(&position);
         let state = state.ok_or_else(|| wrong("both armies need the same number of pieces".to_owned()))?;
         let played = Repetitions::new(&game, &state);
-        Ok(Position { game, state, played })
+        Ok(Position { game, state, start: state, actions: Vec::new(), played })
     }
 
     /// The board and the number of pieces of an army.
@@ -168,7 +172,9 @@ impl Position {
         self.game.play_action(&mut state, action);
         let mut played = self.played.clone();
         played.push(&self.game, &state);
-        Ok(Position { game: self.game.clone(), state, played })
+        let mut actions = self.actions.clone();
+        actions.push(action);
+        Ok(Position { game: self.game.clone(), state, start: self.start, actions, played })
     }
 
     fn __str__(&self) -> String {
@@ -235,10 +241,10 @@ pub fn value_pair(value: SearchValue) -> (&'static str, f64) {
 /// the line.
 pub type FoundMove = (String, Option<(&'static str, f64)>, u32, u64, u64, f64, Vec<String>);
 
-/// A player of a board, which begins each search anew.
+/// A player of a board. Each search begins anew: it depends on the position, its earlier moves and the limits alone.
 #[pyclass(frozen, module = "sternhalma._native")]
 pub struct Player {
-    player: Mutex<Box<dyn EnginePlayer>>,
+    player: Mutex<Follower>,
     text: String,
     config: Config,
     distances: Distances,
@@ -284,10 +290,10 @@ impl Player {
         let player = player_within(&config, setup, Some(&distances), &budget);
         let player = player.map_err(|reason| PyValueError::new_err(format!("{text}: {reason}")))?;
         let text = text.to_owned();
-        Ok(Player { player: Mutex::new(player), text, config, distances, setup, seed })
+        Ok(Player { player: Mutex::new(Follower::new(player)), text, config, distances, setup, seed })
     }
 
-    /// Returns up to `lines` moves of a position, best first.
+    /// Returns up to `lines` moves of a position, best first. The player follows the moves since the first position.
     #[allow(clippy::too_many_arguments, reason = "the arguments are those of the Python method")]
     fn analyse(
         &self,
@@ -314,8 +320,9 @@ impl Player {
         }
         let found = run_until_stopped(py, |stop| {
             let mut player = self.player.lock().unwrap_or_else(PoisonError::into_inner);
-            player.reset(self.seed);
-            analyse(&mut **player, &position.state, limits, lines, stop)
+            player.forget();
+            let player = player.follow(&position.start, &position.actions, self.seed);
+            analyse(player, &position.state, limits, lines, stop)
         })?;
         let geometry = position.game.geometry();
         let row = |found: sternhalma_engine::AnalysedMove| {

@@ -85,6 +85,22 @@ def test_the_third_occurrence_is_a_draw() -> None:
         player.think(position, nodes=1)
 
 
+def test_a_player_does_not_return_to_earlier_positions() -> None:
+    start = sh.Position(board=sh.Board(5, 3))
+    player = sh.Player(board=start.board)
+    best = player.think(start, nodes=200).move
+
+    def back(move: str) -> str:
+        return "-".join(reversed(move.split("-")))
+
+    position = start
+    for move in [best, "d5-c5", back(best), "c5-d5"]:
+        position = position.play(move)
+    # The best move leads to a position that has occurred.
+    assert player.think(position, nodes=200).move != best
+    assert player.think(sh.Position(str(position)), nodes=200).move == best
+
+
 def test_wrong_positions_and_moves_are_refused() -> None:
     for text in ["", "a1", "9/9 x 0", "2oo/3o/x3/x3 x 0", "xxx/3/oox"]:
         with pytest.raises(sh.SternhalmaError):
