@@ -246,6 +246,9 @@ test("the editor sets up a position by hand and as text", async () => {
   assert.deepEqual(army(drawn, "o"), army(parsePosition(POSITION), "o"));
   await page.locator('[data-action="analyse"]').click();
   await page.locator(".chip").first().waitFor();
+  // The new game has the rules of the game before it.
+  await page.locator('[data-action="share"]').click();
+  assert.match(page.url(), /&rules=blocked-goal$/);
   await page.context().close();
 });
 

@@ -175,6 +175,16 @@ export class Session {
   }
 
   /**
+   * Shows a new game from a position, with the rules of the shown game.
+   * @param {string} position
+   */
+  begin(position) {
+    const tree = new Tree(position);
+    tree.rules = this.rules;
+    this.show(tree);
+  }
+
+  /**
    * Shows another game.
    * @param {Tree} tree
    */

@@ -195,7 +195,7 @@ export class AnalyseView {
     if (!text) return;
     try {
       const position = text === "startpos" ? initial(9, 6) : parsePosition(text);
-      this.app.session.show(new Tree(printPosition(position)));
+      this.app.session.begin(printPosition(position));
       this.paste.value = "";
     } catch {
       if (await loadRecord(this.app, text)) this.paste.value = "";

@@ -6,7 +6,6 @@ import { button, choice, fill, h, notify, panel, refill } from "../dom.js";
 import { army, initial, parseArmy, parsePosition, printPosition, unrank } from "../notation.js";
 import { sideBadge } from "../stage.js";
 import { count } from "../text.js";
-import { Tree } from "../tree.js";
 
 /**
  * @typedef {import("../app.js").App} App
@@ -157,7 +156,7 @@ export class EditorView {
 
   /** @param {"analyse" | "play"} view */
   open(view) {
-    this.app.session.show(new Tree(printPosition(this.placement)));
+    this.app.session.begin(printPosition(this.placement));
     this.app.visit({ view });
   }
 
