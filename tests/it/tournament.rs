@@ -268,7 +268,11 @@ fn the_advantage_is_fitted_from_a_log() {
         ("b", &["--player", "base0"], "base0: the player reports no lead"),
         ("c", &["--plies", "5-2"], "the smaller number first"),
         ("d", &["--margin", "-1"], "expected a number ≥ 0"),
-        ("e", &["--plies", "0"], "no further different openings can be drawn; more --plies give more: 1 of 3 found"),
+        (
+            "e",
+            &["--plies", "0", "--margin", "99"],
+            "no further different openings can be drawn; more --plies give more: 1 of 3 found",
+        ),
     ] {
         let output = make(file, args);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -26,6 +26,8 @@ pub(super) struct SearchNode {
     pub standings: [Standing; 2],
     /// The sums of the network, if there is one.
     pub sums: Sums,
+    /// The static value for the player to move, if it has been computed.
+    pub value: Option<i32>,
 }
 
 /// The standing of an army, in hundredths of a move.
@@ -149,7 +151,7 @@ impl SearchContext {
         self.own = state.player();
         let standings = [Side::X, Side::O].map(|player| self.standing(self.game.ranked(state, player).0));
         let sums = self.network.as_ref().map_or(Sums::NONE, |network| network.sums(state));
-        SearchNode { state: *state, key: self.key(state), standings, sums }
+        SearchNode { state: *state, key: self.key(state), standings, sums, value: None }
     }
 
     /// Returns the key of a state, computed from scratch.
@@ -287,6 +289,7 @@ impl SearchContext {
         let mut after = *node;
         self.game.play_action(&mut after.state, action);
         after.standings[mover as usize] = standing;
+        after.value = None;
         if let Some(Move { from, to }) = action {
             let cells = &self.zobrist.cells[mover as usize];
             after.key ^= cells[from.index()] ^ cells[to.index()];
@@ -301,6 +304,7 @@ impl SearchContext {
     /// Returns the node with the other player to move (a null move).
     pub fn skipped(&self, node: &SearchNode) -> SearchNode {
         let state = node.state.skipped();
-        SearchNode { state, key: node.key ^ self.turn_key(&node.state) ^ self.turn_key(&state), ..*node }
+        let key = node.key ^ self.turn_key(&node.state) ^ self.turn_key(&state);
+        SearchNode { state, key, value: None, ..*node }
     }
 }

@@ -68,6 +68,9 @@ const NULL_DEPTH: u32 = 3;
 /// The minimum depth for late move reductions.
 const REDUCED_DEPTH: u32 = 3;
 
+/// The divisor of the reduction of late moves.
+const REDUCTION_DIVISOR: f32 = 1.2;
+
 /// The maximum depth at which a node far above the window is not searched.
 const STANDING_DEPTH: u32 = 3;
 
@@ -476,12 +479,12 @@ impl<'a> PvsSearch<'a> {
     ) -> Option<bool> {
         let player = node.state.player();
         let ScoredMove { mv, standing, .. } = self.moves[index];
-        let child = self.context.after(node, Some(mv), standing);
+        let mut child = self.context.after(node, Some(mv), standing);
         self.table.prefetch(child.key);
         // Step 8. Pruning of late moves.
         let late = index - first;
         if late > 0
-            && let Some(reach) = self.futile(&child, *window)
+            && let Some(reach) = self.futile(&mut child, *window)
         {
             best.0 = best.0.max(reach);
             return Some(false);
@@ -527,7 +530,7 @@ impl<'a> PvsSearch<'a> {
         if !self.config.pruning || is_proof(window.beta) {
             return Some(None);
         }
-        let standing = value::of_node(self.context, node);
+        let standing = node.value.unwrap_or_else(|| value::of_node(self.context, node));
         if window.depth <= STANDING_DEPTH && standing - self.config.futility * window.depth as i32 >= window.beta {
             return Some(Some(standing));
         }
@@ -551,11 +554,12 @@ impl<'a> PvsSearch<'a> {
     ///
     /// The bound is the static value of `child` plus a margin in hundredths of a
     /// move. `window` is that of the parent, so the margin is 0 at depth 1.
-    fn futile(&self, child: &SearchNode, window: Window) -> Option<i32> {
+    fn futile(&self, child: &mut SearchNode, window: Window) -> Option<i32> {
         if !self.prunes_late_moves(window) || child.state.outcome().is_some() || self.context.repeats(&child.state) {
             return None;
         }
-        let bound = -value::of_node(self.context, child) + self.config.futility * (window.depth as i32 - 1);
+        let value = *child.value.insert(value::of_node(self.context, child));
+        let bound = -value + self.config.futility * (window.depth as i32 - 1);
         (bound <= window.alpha).then_some(bound)
     }
 
@@ -564,7 +568,7 @@ impl<'a> PvsSearch<'a> {
         if !self.config.reductions || depth < REDUCED_DEPTH || late == 0 {
             return depth - 1;
         }
-        let plies = (depth as f32).ln() * (late as f32).ln() / 2.0 + f32::from(u8::from(gain < 0));
+        let plies = (depth as f32).ln() * (late as f32).ln() / REDUCTION_DIVISOR + f32::from(u8::from(gain < 0));
         (depth - 1).saturating_sub(plies as u32).max(1)
     }
 
