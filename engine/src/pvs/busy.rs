@@ -7,8 +7,8 @@ use sternhalma_data::Move;
 /// The number of moves that can be busy at the same time without conflicts; a power of two.
 const PLACES: usize = 1 << 12;
 
-/// The moves that are searched now, by all threads. A thread searches such a move after the other moves of its
-/// node, because then its value is probably in the transposition table (simplified ABDADA) [Weill 1996].
+/// The moves that are searched now, by all threads, as in ABDADA [Weill 1996]. A thread searches such a move after
+/// the other moves of its node, when its value is probably in the transposition table.
 ///
 /// A place has one move, so some busy moves are missing. This only changes the order of the search.
 pub(super) struct BusyMoves(Vec<AtomicU64>);

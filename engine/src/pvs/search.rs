@@ -531,6 +531,7 @@ impl<'a> PvsSearch<'a> {
             return Some(None);
         }
         let standing = node.value.unwrap_or_else(|| value::of_node(self.context, node));
+        debug_assert_eq!(standing, value::of_node(self.context, node));
         if window.depth <= STANDING_DEPTH && standing - self.config.futility * window.depth as i32 >= window.beta {
             return Some(Some(standing));
         }
