@@ -26,6 +26,25 @@ def test_single_environments_pass_the_check(name: str, opponent: Any) -> None:
     check_env(rl.gymnasium_single(rl.VectorGame(GAMES[name], 1), opponent=opponent))
 
 
+def test_a_seeded_reset_repeats_the_moves_of_a_search() -> None:
+    environment = rl.gymnasium_single(
+        rl.VectorGame(GAMES["connect-four"], 1), opponent=rl.PolicyOpponent(playouts=10), role=1
+    )
+
+    def opening(seed: int | None) -> list[Any]:
+        observation, info = environment.reset(seed=seed)
+        found = [observation]
+        for _ in range(3):
+            observation, _, over, _, info = environment.step(np.flatnonzero(info["action_mask"])[0])
+            assert not over
+            found.append(observation)
+        return found
+
+    first, other, again, unseeded = opening(5), opening(6), opening(5), opening(None)
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other) or not np.array_equal(first, unseeded)
+
+
 @pytest.mark.parametrize("opponent", [None, first_legal])
 @pytest.mark.parametrize("mode", ["next_step", "same_step", False])
 @pytest.mark.parametrize("role", [0, "o"])

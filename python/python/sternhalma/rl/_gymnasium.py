@@ -59,6 +59,9 @@ class _Agent:
     def begin(self, mask: NDArray[np.bool_], seed: int | None = None) -> None:
         """Begins matches in some lanes, up to the first move of the agent."""
         self.environment.reset(seed=seed, mask=mask)
+        restart = getattr(self.opponent, "reset", None)
+        if seed is not None and restart is not None:
+            restart(seed)
         for _ in range(_MOST_OPENINGS):
             self.respond(mask, np.zeros(len(mask), np.float32))
             # A match may end before the agent moves.

@@ -20,7 +20,8 @@ Opponent = Callable[[Any, NDArray[np.bool_]], ArrayLike]
 """A function that moves for the other roles.
 
 Its arguments are the environment and a mask of lanes, bool (lanes,). It returns one action per lane, as `step` takes
-them; only those of the lanes in the mask count.
+them; only those of the lanes in the mask count. If it has a method `reset(seed)`, a reset of the environment with a seed
+calls it, so that matches after it can be repeated.
 """
 
 Illegal = Literal["terminate", "raise"]
@@ -29,7 +30,8 @@ Illegal = Literal["terminate", "raise"]
 class PolicyOpponent:
     """An opponent that searches each state by a policy, such as "uct", with a number of playouts per move.
 
-    The lanes are searched one by one, so that few lanes and few playouts are advisable.
+    The lanes are searched one by one, so that few lanes and few playouts are advisable. Every search has a seed of its
+    own. A reset of the environment with a seed restarts the sequence of these seeds.
     """
 
     __slots__ = ("_searches", "playouts", "policy", "seed")
@@ -37,6 +39,11 @@ class PolicyOpponent:
     def __init__(self, policy: str = "uct", *, playouts: int = 100, seed: int = 0) -> None:
         self.policy = policy
         self.playouts = playouts
+        self.seed = seed
+        self._searches = 0
+
+    def reset(self, seed: int) -> None:
+        """Restarts the sequence of search seeds at `seed`."""
         self.seed = seed
         self._searches = 0
 
