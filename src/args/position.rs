@@ -51,11 +51,12 @@ pub fn parse_position(text: &str, board: BoardArgs, rule_set: RuleSet) -> Result
         return Ok(read_game(path)?.position());
     }
     let (start, moves) = text.split_once(" moves ").unwrap_or((text, ""));
-    let position = if start.contains('/') {
-        start.strip_prefix("fen ").unwrap_or(start).parse()?
-    } else {
-        board.board()?.for_two()?.parse_position(if start.is_empty() { "startpos" } else { start })?
-    };
+    let mut parsed = parse_start(start, board);
+    // A word may have been meant as the name of a file.
+    if !text.contains(' ') {
+        parsed = parsed.with_context(|| format!("there is no file `{text}`"));
+    }
+    let position = parsed?;
     if moves.is_empty() {
         return Ok(position);
     }
@@ -66,6 +67,14 @@ pub fn parse_position(text: &str, board: BoardArgs, rule_set: RuleSet) -> Result
         game.play_action(&mut state, action);
     }
     Ok(game.position(&state))
+}
+
+/// Parses the text of a position without moves.
+fn parse_start(text: &str, board: BoardArgs) -> Result<Position> {
+    if text.contains('/') {
+        return Ok(text.strip_prefix("fen ").unwrap_or(text).parse()?);
+    }
+    Ok(board.board()?.for_two()?.parse_position(if text.is_empty() { "startpos" } else { text })?)
 }
 
 /// Returns the rules of the board of a position.
