@@ -51,12 +51,7 @@ pub fn parse_position(text: &str, board: BoardArgs, rule_set: RuleSet) -> Result
         return Ok(read_game(path)?.position());
     }
     let (start, moves) = text.split_once(" moves ").unwrap_or((text, ""));
-    let mut parsed = parse_start(start, board);
-    // A word may have been meant as the name of a file.
-    if !text.contains(' ') {
-        parsed = parsed.with_context(|| format!("there is no file `{text}`"));
-    }
-    let position = parsed?;
+    let position = parse_start(start, board)?;
     if moves.is_empty() {
         return Ok(position);
     }
@@ -71,10 +66,16 @@ pub fn parse_position(text: &str, board: BoardArgs, rule_set: RuleSet) -> Result
 
 /// Parses the text of a position without moves.
 fn parse_start(text: &str, board: BoardArgs) -> Result<Position> {
-    if text.contains('/') {
-        return Ok(text.strip_prefix("fen ").unwrap_or(text).parse()?);
+    let parsed = if text.contains('/') {
+        text.strip_prefix("fen ").unwrap_or(text).parse()
+    } else {
+        board.board()?.for_two()?.parse_position(if text.is_empty() { "startpos" } else { text })
+    };
+    match parsed {
+        // A word may have been meant as the name of a file.
+        Err(error) if !text.contains(' ') => Err(error).with_context(|| format!("there is no file `{text}`")),
+        parsed => Ok(parsed?),
     }
-    Ok(board.board()?.for_two()?.parse_position(if text.is_empty() { "startpos" } else { text })?)
 }
 
 /// Returns the rules of the board of a position.

@@ -7,10 +7,9 @@ use serde_json::json;
 use sternhalma_data::Board;
 use sternhalma_data::table::Coverage;
 use sternhalma_engine::{Config, LearnedWeights, MOST_HIDDEN, PvsConfig, Roster};
-use sternhalma_ggp::derive_seed;
 use sternhalma_trainer::{
     EpochLoss, FitOptions, LinearModel, NetworkModel, Sample, TrainingGame, fit, fit_scale, mean_loss, read_games,
-    samples,
+    samples, split,
 };
 
 use crate::args::player::{DEFAULT_PLAYER, distances};
@@ -98,17 +97,14 @@ fn percentage(text: &str) -> Result<u64, String> {
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let (board, games) = read_data(&args.data)?;
-    let (held_out, training): (Vec<_>, Vec<_>) = (0..games.len() as u64)
-        .zip(games)
-        .partition(|(number, _)| derive_seed(args.seed, *number) % 100 < args.held_out);
+    let sets = split(games, args.held_out, args.seed);
     let distances = distances(ctx, board, args.table.as_deref(), Coverage::Prefix)?;
     let stop = ctx.stop()?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads.get()).build()?;
-    let of = |games: Vec<(u64, TrainingGame)>| {
-        let games: Vec<TrainingGame> = games.into_iter().map(|(_, game)| game).collect();
-        samples(board, &games, &distances)
-    };
-    let trained = pool.install(|| train(args, board, [&of(training), &of(held_out)], &|| stop.load(Relaxed)))?;
+    let trained = pool.install(|| {
+        let [training, held_out] = sets.map(|games| samples(board, &games, &distances));
+        train(args, board, [&training, &held_out], &|| stop.load(Relaxed))
+    })?;
     if stop.load(Relaxed) {
         bail!("interrupted: {} is not written", args.output.display());
     }

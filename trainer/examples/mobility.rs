@@ -15,9 +15,8 @@ use std::sync::Arc;
 
 use sternhalma_data::{Board, CellSet, Side, State, Table};
 use sternhalma_engine::{Config, Distances, MOST_HIDDEN, Roster};
-use sternhalma_ggp::derive_seed;
 use sternhalma_trainer::{
-    FitOptions, LinearModel, Model, NetworkModel, Sample, fit, fit_scale, mean_loss, read_games, samples,
+    FitOptions, LinearModel, Model, NetworkModel, Sample, fit, fit_scale, mean_loss, read_games, samples, split,
 };
 
 /// The number of additional features.
@@ -123,12 +122,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let board = setup.game()?.board;
     let distances = Distances::new(Arc::new(Table::open(Path::new(table))?));
     // The same games are held out as those of `sternhalma train`.
-    let (held_out, training): (Vec<_>, Vec<_>) =
-        (0..games.len() as u64).zip(games).partition(|(number, _)| derive_seed(1, *number) % 100 < 5);
-    let [training, held_out] = [training, held_out].map(|games| {
-        let games: Vec<_> = games.into_iter().map(|(_, game)| game).collect();
-        samples(board, &games, &distances)
-    });
+    let [training, held_out] = split(games, 5, 1).map(|games| samples(board, &games, &distances));
     let scale = fit_scale(&training);
     let options = FitOptions { epochs: 0, batch: 1024, rate: 0.0, seed: 1, blend: 0.7, scale };
     let experiment = Experiment { board, sets: [&training, &held_out], options };

@@ -34,7 +34,7 @@ pub use fit::{EpochLoss, FitOptions, fit, fit_scale, mean_loss};
 pub use game::{PlyScore, TrainingGame, TrainingPly};
 pub use generate::generate;
 pub use model::{LinearModel, Model, NetworkModel};
-pub use samples::{Sample, SampleScore, samples};
+pub use samples::{Sample, SampleScore, samples, split};
 pub use selfplay::{SelfPlay, SelfPlaySetup};
 
 #[cfg(test)]

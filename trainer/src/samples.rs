@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 use sternhalma_data::{Board, CellSet, Side};
 use sternhalma_engine::{ChineseCheckers, Distances, Filter, GameSetup, GameState};
+use sternhalma_ggp::derive_seed;
 
 use crate::game::{PlyScore, TrainingGame};
 
@@ -49,6 +50,16 @@ impl Sample {
 /// Returns the expected result of a lead in units of the scale.
 pub fn sigmoid(lead: f32) -> f32 {
     1.0 / (1.0 + (-lead).exp())
+}
+
+/// Divides games into those for training and those that are held out, about `percent` of them. A game stays on its side
+/// if later games are added.
+pub fn split(games: Vec<TrainingGame>, percent: u64, seed: u64) -> [Vec<TrainingGame>; 2] {
+    let mut sets = [Vec::new(), Vec::new()];
+    for (number, game) in (0..).zip(games) {
+        sets[usize::from(derive_seed(seed, number) % 100 < percent)].push(game);
+    }
+    sets
 }
 
 /// Returns the samples of games on a board: the positions with a score that is not a proof, and in which the armies

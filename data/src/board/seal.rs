@@ -389,13 +389,13 @@ impl SealRule {
             0 => count = 1,
             1 => self.each_piece(position, is_sealed, |_, to| count += to.len() as u64),
             _ => {
-                let mut replies = None;
+                let mut forbidden = None;
                 self.each_piece(position, is_sealed, |from, to| {
                     for to in to {
                         let after = position.after(Move { from, to });
                         count += match &self.patterns {
                             Patterns::Zones(zones) if depth == 2 && !is_sealed => {
-                                self.count_replies(&after, &zones[after.side_to_move() as usize], &mut replies)
+                                self.count_last(&after, &zones[after.side_to_move() as usize], &mut forbidden)
                             }
                             _ => self.count(&after, depth - 1, is_sealed),
                         };
@@ -406,47 +406,44 @@ impl SealRule {
         count
     }
 
-    /// Returns the number of moves of the player to move in a position without a seal. All calls with the same `replies`
+    /// Returns the number of moves of the player to move in a position without a seal. All calls with the same `known`
     /// have the same army of this player.
-    #[inline]
-    fn count_replies(&self, position: &Position, zone: &Zone, replies: &mut Option<Replies>) -> u64 {
+    fn count_last(&self, position: &Position, zone: &Zone, known: &mut Option<ForbiddenMoves>) -> u64 {
         let side = position.side_to_move();
         let (army, others) = (position.army(side), position.army(side.other()));
         if !self.is_near(army, side) {
             return position.perft(1);
         }
         let others_near = others & zone.cells;
-        let replies = match replies {
-            Some(replies) if replies.others_near == others_near => replies,
-            _ => replies.insert(Replies::new(zone, army, others_near)),
+        let forbidden = match known {
+            Some(known) if known.others_near == others_near => known,
+            _ => known.insert(ForbiddenMoves::new(zone, army, others_near)),
         };
         let occupied = army | others;
         let destinations = |from: Cell| self.geometry.destinations(occupied.without(from), from);
-        army.iter()
-            .zip(&replies.forbidden)
-            .map(|(from, &forbidden)| (destinations(from) - forbidden).len() as u64)
-            .sum()
+        army.iter().zip(&forbidden.by_piece).map(|(from, &to)| (destinations(from) - to).len() as u64).sum()
     }
 }
 
-/// The destinations that the rule forbids to an army without a seal. They depend on the pieces of the opponent in the
-/// zone only, so that they are the same after most moves of the opponent.
-struct Replies {
+/// The moves that the rule forbids to an army without a seal. They depend on the pieces of the opponent in the zone
+/// only, so they stay the same after most moves of the opponent.
+struct ForbiddenMoves {
     /// The pieces of the opponent in the zone.
     others_near: CellSet,
     /// The forbidden destinations of each piece, in the order of the cells.
-    forbidden: [CellSet; MOST_PIECES],
+    by_piece: [CellSet; MOST_PIECES],
 }
 
-impl Replies {
-    fn new(zone: &Zone, army: CellSet, others_near: CellSet) -> Replies {
+impl ForbiddenMoves {
+    fn new(zone: &Zone, army: CellSet, others_near: CellSet) -> ForbiddenMoves {
         let (gaps, _) = zone.gaps(zone.cells - army - others_near, army);
-        let mut forbidden = [CellSet::EMPTY; MOST_PIECES];
-        let free = CellSet::first_cells(Cell::LIMIT) - army;
-        for (from, forbidden) in army.iter().zip(&mut forbidden) {
-            *forbidden = free - zone.allowed(gaps, army, others_near, from, free);
+        let mut by_piece = [CellSet::EMPTY; MOST_PIECES];
+        // The pieces of the opponent outside the zone are not known, so some of these cells are occupied.
+        let to = CellSet::first_cells(Cell::LIMIT) - army;
+        for (from, forbidden) in army.iter().zip(&mut by_piece) {
+            *forbidden = to - zone.allowed(gaps, army, others_near, from, to);
         }
-        Replies { others_near, forbidden }
+        ForbiddenMoves { others_near, by_piece }
     }
 }
 
