@@ -71,11 +71,15 @@ fn parse_start(text: &str, board: BoardArgs) -> Result<Position> {
     } else {
         board.board()?.for_two()?.parse_position(if text.is_empty() { "startpos" } else { text })
     };
-    match parsed {
-        // A word may have been meant as the name of a file.
-        Err(error) if !text.contains(' ') => Err(error).with_context(|| format!("there is no file `{text}`")),
-        parsed => Ok(parsed?),
-    }
+    or_no_file(text, parsed)
+}
+
+/// Returns what was parsed from a text. The error of a single word mentions that it is not the name of a file either.
+pub fn or_no_file<T>(text: &str, parsed: Result<T, impl Into<Error>>) -> Result<T> {
+    parsed.map_err(|error| {
+        let error = error.into();
+        if text.contains([' ', ',']) { error } else { error.context(format!("there is no file `{text}`")) }
+    })
 }
 
 /// Returns the rules of the board of a position.

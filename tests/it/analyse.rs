@@ -54,7 +54,9 @@ fn positions_are_given_with_moves_or_as_the_file_of_a_game() {
     assert_eq!(env.run(&format!("moves {board} startpos moves a2-b2")).success(), moves);
     assert_eq!(env.run("moves fen 3oo/4o/5/x4/xx3 x 0 moves a2-b2").success(), moves);
     // A word may be the name of a file.
-    for (words, file) in [("moves absent", "absent"), ("analyse games/absent.txt", "games/absent.txt")] {
+    for (words, file) in
+        [("moves absent", "absent"), ("show absent", "absent"), ("analyse games/absent.txt", "games/absent.txt")]
+    {
         let error = env.run(words).refusal();
         assert!(error.contains(&format!("there is no file `{file}`")), "{error}");
     }

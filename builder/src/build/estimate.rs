@@ -144,11 +144,12 @@ pub struct BuildEstimate {
 impl TableBuilder {
     /// Estimates the build on each of these machines. The estimates are
     /// extrapolated from builds of smaller tables on this machine, with their
-    /// files in `directory`. These builds take up to a minute and some hundred MiB,
+    /// files in `directory`. Unfinished work is not considered. These builds take up to a minute and some hundred MiB,
     /// and their files are removed. `observer` watches these builds and can cancel them.
     ///
     /// # Errors
-    /// If one of these builds fails or is cancelled, or the memory of a machine does not suffice.
+    /// If one of these builds fails or is cancelled, the memory of a machine does not suffice, or a table for one piece is to be
+    /// built out of core.
     pub fn estimate(
         &self,
         machines: &[MachineSpec],
@@ -168,11 +169,12 @@ impl TableBuilder {
     ) -> Result<BuildEstimate> {
         let spec = self.spec();
         let needed = memory_needed(spec, self.symmetry().as_ref(), machine.cores);
-        let (params, cores) = if needed <= machine.memory {
-            (None, machine.cores)
-        } else {
-            let (params, threads) = fit_to_limit(spec, machine.cores, machine.memory)?;
-            (Some(params), threads)
+        let (params, cores) = match self.choose_fresh_mode(needed, machine.memory).mode {
+            BuildMode::InMemory => (None, machine.cores),
+            BuildMode::OutOfCore => {
+                let (params, threads) = fit_to_limit(spec, machine.cores, machine.memory)?;
+                (Some(params), threads)
+            }
         };
         self.estimate_with(pool, MachineSpec { cores, ..machine }, params, directory, observer)
     }

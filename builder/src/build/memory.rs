@@ -50,8 +50,12 @@ pub(super) fn least_memory(spec: TableSpec, threads: usize) -> u64 {
 /// largest number of threads that the limit allows, at most `threads`.
 ///
 /// # Errors
-/// If the limit does not suffice for one thread.
+/// If the limit does not suffice for one thread, or the table is for one piece.
 pub(super) fn fit_to_limit(spec: TableSpec, threads: usize, limit: u64) -> Result<(PartitionParams, usize)> {
+    // One piece is built out of core only at the request of the caller.
+    if spec.prefix.board().pieces() == 1 {
+        return Err(BuilderError::SinglePiece);
+    }
     fit_with_fixed(spec, threads, limit, 0)
 }
 

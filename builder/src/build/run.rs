@@ -6,7 +6,7 @@ use super::in_memory::build_in_memory;
 use super::memory::fit_to_limit;
 use super::out_of_core::{BuildOutcome, OutOfCoreBuild};
 use super::table_builder::TableBuilder;
-use crate::error::{BuilderError, Result};
+use crate::error::Result;
 use crate::observer::Observer;
 use crate::options::BuildMode;
 use crate::process::{thread_count, thread_pool};
@@ -26,10 +26,6 @@ impl TableBuilder {
         if self.choose_mode(path).mode == BuildMode::InMemory {
             build_in_memory(path, self, &thread_pool(self.threads)?, observer)?;
             return Ok(BuildOutcome::Built);
-        }
-        // Out of core only if the caller requested it: the default for one piece is in memory.
-        if self.spec.prefix.board().pieces() == 1 {
-            return Err(BuilderError::SinglePiece);
         }
         let (params, threads) = fit_to_limit(self.spec, thread_count(self.threads), self.memory_limit)?;
         let pool = &thread_pool(threads)?;

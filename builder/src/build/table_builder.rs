@@ -218,14 +218,20 @@ impl TableBuilder {
 
     /// Returns the mode in which the table at `path` would be built now.
     pub fn choose_mode(&self, path: impl AsRef<Path>) -> ModeChoice {
-        let needed = self.memory_needed();
+        let fresh = self.choose_fresh_mode(self.memory_needed(), self.memory_limit);
+        if matches!(fresh.reason, ModeReason::Memory { .. }) && self.work_dir_exists(path) && !self.restart {
+            return ModeChoice { mode: BuildMode::OutOfCore, reason: ModeReason::WorkDirExists };
+        }
+        fresh
+    }
+
+    /// Returns the mode of a build that resumes nothing, has `limit` bytes of memory, and needs `needed` bytes in memory.
+    pub(super) fn choose_fresh_mode(&self, needed: u64, limit: u64) -> ModeChoice {
         let (mode, reason) = if let Some(mode) = self.mode {
             (mode, ModeReason::Requested)
         } else if self.spec.prefix.board().pieces() == 1 {
             (BuildMode::InMemory, ModeReason::SinglePiece)
-        } else if self.work_dir_exists(path) && !self.restart {
-            (BuildMode::OutOfCore, ModeReason::WorkDirExists)
-        } else if needed <= self.memory_limit {
+        } else if needed <= limit {
             (BuildMode::InMemory, ModeReason::Memory { needed })
         } else {
             (BuildMode::OutOfCore, ModeReason::Memory { needed })

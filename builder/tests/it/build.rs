@@ -284,6 +284,22 @@ fn the_memory_of_a_build_is_known_in_advance() {
 }
 
 #[test]
+fn an_estimate_is_for_the_requested_mode() {
+    let dir = tempfile::tempdir().unwrap();
+    let machine = MachineSpec { cores: 2, memory: 1 << 30, disk_rate: 1e9, cache: 0 };
+    let builder = TableBuilder::new(prefix(7, 4, 49)).threads(2);
+    for mode in BuildMode::ALL {
+        let estimates = builder.clone().mode(mode).estimate(&[machine], dir.path(), &()).unwrap();
+        assert_eq!(estimates[0].mode, mode);
+    }
+    let in_memory = builder.mode(BuildMode::InMemory);
+    let little = MachineSpec { memory: 1 << 10, ..machine };
+    assert_eq!(in_memory.estimate(&[little], dir.path(), &()).unwrap()[0].mode, BuildMode::InMemory);
+    let single = TableBuilder::new(prefix(7, 1, 49)).mode(BuildMode::OutOfCore);
+    assert!(matches!(single.estimate(&[machine], dir.path(), &()), Err(BuilderError::SinglePiece)));
+}
+
+#[test]
 fn an_estimate_leaves_the_work_directory_alone() {
     let dir = tempfile::tempdir().unwrap();
     let work = dir.path().join("work");
