@@ -14,6 +14,9 @@ use crate::{Action, ChineseCheckers, GameState, Repetitions, SearchInfo, SearchV
 /// The text of a pass.
 pub const PASS: &str = "pass";
 
+/// The largest value of the option `MultiPV`.
+pub(super) const MOST_LINES: u32 = 100;
+
 /// A command to the engine.
 #[derive(Clone, PartialEq, Debug)]
 pub enum UgiCommand {

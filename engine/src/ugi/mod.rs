@@ -2,11 +2,16 @@
 //!
 //! `command` has the words of the protocol: parsing of commands, and printing
 //! of moves and of the progress of a search. `session` has the state of an
-//! engine process, and answers the commands.
+//! engine process, and executes the commands. `game` is its game, and `search` its
+//! searches on a separate thread.
 
 mod command;
+mod error;
+mod game;
+mod search;
 mod session;
 
 pub(crate) use command::placed;
 pub use command::{Go, PASS, Query, StartPosition, UgiCommand, UgiError, action_text, info_line, legal_action};
-pub use session::{SessionError, UgiHost, UgiSession, UgiSettings};
+pub use error::SessionError;
+pub use session::{UgiHost, UgiSession, UgiSettings};

@@ -3,30 +3,16 @@
 use std::error::Error as _;
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use sternhalma_data::board::ParseRuleSetError;
-use sternhalma_data::{Board, BoardError, Position, Side};
-use sternhalma_ggp::{Game, Limits};
-use thiserror::Error;
-
-use super::command::{Go, Query, StartPosition, UgiCommand, UgiError, action_text, info_line, legal_action};
-use crate::analysis::analyse;
-use crate::config::{Config, ConfigError, MOST_MEGABYTES, MOST_THREADS, Roster};
-use crate::engine_player::{EnginePlayer, SearchInfo};
-use crate::filter::Filter;
+use super::command::{Go, MOST_LINES, StartPosition, UgiCommand, UgiError};
+use super::error::SessionError;
+use super::game::CurrentGame;
+use super::search::{EngineHandle, LineOutput, RunningSearch, SearchJob};
+use crate::config::{Config, MOST_MEGABYTES, MOST_THREADS, Roster};
+use crate::engine_player::EnginePlayer;
 use crate::follower::Follower;
-use crate::game::{Action, ChineseCheckers, GameSetup, GameState, Outcome};
-use crate::repetition::Repetitions;
-
-/// The largest value of the option `MultiPV`.
-const MOST_LINES: u32 = 100;
-
-/// The depth up to which a search without an end for several lines is repeated.
-const INFINITE_DEPTH: u32 = 200;
+use crate::game::GameSetup;
 
 /// The program around a session. The host opens the tables of the players.
 pub trait UgiHost {
@@ -117,86 +103,6 @@ pub struct UgiSession<H, W> {
     search: Option<RunningSearch>,
 }
 
-/// The reason why a session cannot begin, or does not execute a command.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum SessionError {
-    /// The command is not allowed during a search.
-    #[error("a search is running; until `bestmove` only isready, query, stop and quit are allowed")]
-    Searching,
-    /// There is no move to search for.
-    #[error("the game is over")]
-    GameOver,
-    /// A position string has armies of different sizes.
-    #[error("both armies need the same number of pieces")]
-    UnequalArmies,
-    /// The value of the option `Seed` is not a number of 64 bits.
-    #[error("`{0}` is not a seed; expected a number from 0 to {max}", max = u64::MAX)]
-    Seed(String),
-    /// The value of the option `Hash` is not a size.
-    #[error("`{0}` is not a size; expected a number of MiB from 1 to {MOST_MEGABYTES}")]
-    Hash(String),
-    /// The value of the option `Threads` is not a number of threads.
-    #[error("`{0}` is not a number of threads; expected one from 1 to {MOST_THREADS}")]
-    Threads(String),
-    /// The value of the option `MultiPV` is not a number of lines.
-    #[error("`{0}` is not a number of lines; expected 1 to {MOST_LINES}")]
-    MultiPv(String),
-    /// The option `Tables` is set without a value.
-    #[error("the option `Tables` needs a directory")]
-    NoTablesDir,
-    /// The option does not exist.
-    #[error("there is no option `{0}`; the options are Player, Seed, Hash, Threads, MultiPV, Tables and Rules")]
-    UnknownOption(String),
-    /// The value of the option `Rules` is not a rule set.
-    #[error(transparent)]
-    Rules(#[from] ParseRuleSetError),
-    /// The thread of the search cannot be started.
-    #[error("cannot start a thread")]
-    Thread(#[source] io::Error),
-    /// The host cannot create the player.
-    #[error("{0}")]
-    Host(String),
-    /// The command is malformed.
-    #[error(transparent)]
-    Command(#[from] UgiError),
-    /// The player cannot be configured.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// There is no two-player game on the board.
-    #[error(transparent)]
-    Board(#[from] BoardError),
-}
-
-/// A writer of whole lines for several threads.
-#[derive(Debug)]
-struct LineOutput<W>(Arc<Mutex<W>>);
-
-/// The game of the last `position` command.
-#[derive(Clone, Debug)]
-struct CurrentGame {
-    rules: Arc<ChineseCheckers>,
-    start: GameState,
-    actions: Vec<Action>,
-    now: GameState,
-    played: Repetitions,
-}
-
-/// A player and its game.
-struct EngineHandle {
-    follower: Follower,
-    setup: GameSetup,
-}
-
-/// A search on a separate thread.
-#[derive(Debug)]
-struct RunningSearch {
-    stop: Arc<AtomicBool>,
-    /// Set before `bestmove` is printed, so that the next command can follow immediately.
-    answered: Arc<AtomicBool>,
-    thread: JoinHandle<EngineHandle>,
-}
-
 impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
     /// Creates a session that writes its replies to `output`. The player is
     /// created when it is needed.
@@ -208,7 +114,7 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
     pub fn new(host: H, settings: UgiSettings, output: W) -> Result<UgiSession<H, W>, SessionError> {
         let config = settings.roster.config(&settings.player)?;
         let game = CurrentGame::initial(settings.setup)?;
-        let (output, seed) = (LineOutput(Arc::new(Mutex::new(output))), settings.seed);
+        let (output, seed) = (LineOutput::new(output), settings.seed);
         Ok(UgiSession {
             host,
             settings,
@@ -416,7 +322,6 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
         }
         self.prepare()?;
         let engine = self.engine.take().expect("a player between searches");
-        let (stop, answered) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
         let job = SearchJob {
             game: self.game.clone(),
             seed: self.seed,
@@ -424,167 +329,41 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
             infinite: go.infinite,
             lines: self.lines as usize,
             received,
-            stop: stop.clone(),
-            answered: answered.clone(),
-            output: LineOutput(self.output.0.clone()),
+            output: self.output.share(),
         };
-        let thread = thread::Builder::new().spawn(move || job.search(engine)).map_err(SessionError::Thread)?;
-        self.search = Some(RunningSearch { stop, answered, thread });
+        self.search = Some(RunningSearch::start(job, engine).map_err(SessionError::Thread)?);
         Ok(())
     }
 
     /// Stops a running search, and waits for its answer.
     fn stop(&mut self) {
-        if let Some(search) = &self.search {
-            search.stop.store(true, Relaxed);
-            // An infinite search that has its result parks until it is stopped.
-            search.thread.thread().unpark();
-            self.join();
+        if let Some(search) = self.search.take() {
+            self.engine = search.stop();
         }
     }
 
-    /// Takes the player back if its search has ended.
+    /// Takes the player back if its search has ended. After a panic the player is created again.
     fn collect(&mut self) {
-        let ended = |search: &RunningSearch| search.answered.load(Relaxed) || search.thread.is_finished();
-        if self.search.as_ref().is_some_and(ended) {
-            self.join();
-        }
-    }
-
-    /// Waits for the thread. After a panic the player is created again.
-    fn join(&mut self) {
-        self.engine = self.search.take().and_then(|search| search.thread.join().ok());
-    }
-}
-
-impl<W: Write> LineOutput<W> {
-    fn print(&self, line: &str) -> io::Result<()> {
-        let mut writer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        writer.write_all(format!("{line}\n").as_bytes())?;
-        writer.flush()
-    }
-}
-
-/// The job of a search thread.
-struct SearchJob<W> {
-    game: CurrentGame,
-    seed: u64,
-    limits: Limits,
-    infinite: bool,
-    /// The number of lines.
-    lines: usize,
-    received: Instant,
-    stop: Arc<AtomicBool>,
-    answered: Arc<AtomicBool>,
-    output: LineOutput<W>,
-}
-
-impl<W: Write> SearchJob<W> {
-    /// Searches, prints the answer and returns the player. Ignores a closed
-    /// output: the thread that reads commands will fail on it.
-    fn search(self, mut engine: EngineHandle) -> EngineHandle {
-        let player = engine.follower.follow(&self.game.start, &self.game.actions, self.seed);
-        let geometry = self.game.rules.geometry();
-        // The clock has been running since the command arrived.
-        let time = self.limits.time.map(|time| time.saturating_sub(self.received.elapsed()));
-        let limits = Limits { time, ..self.limits };
-        let action = match self.lines {
-            1 => {
-                let print = &mut |info: &SearchInfo| drop(self.output.print(&info_line(geometry, info, None)));
-                player.think(&self.game.now, limits, &self.stop, print).action
-            }
-            _ => self.search_lines(player, limits),
-        };
-        while self.infinite && !self.stop.load(Relaxed) {
-            thread::park();
-        }
-        self.answered.store(true, Relaxed);
-        let _ = self.output.print(&format!("bestmove {}", action_text(geometry, action)));
-        engine
-    }
-
-    /// Searches for several lines, prints them, best first, and returns the best move. The lines share
-    /// the time, and each has the other limits. A search without an end is repeated with
-    /// growing depth, so that all lines are searched equally deep.
-    fn search_lines(&self, player: &mut dyn EnginePlayer, limits: Limits) -> Action {
-        let shared = Limits { time: limits.time.map(|time| time / self.lines as u32), ..limits };
-        let depths = (1..=INFINITE_DEPTH).map(|depth| Limits { depth: Some(depth), ..shared });
-        let passes: Vec<Limits> = if self.infinite { depths.collect() } else { vec![shared] };
-        let mut best = None;
-        for limits in passes {
-            let found = analyse(player, &self.game.now, limits, self.lines, &self.stop);
-            // A pass that was stopped has fewer lines, and the last one is incomplete.
-            if best.is_some() && self.stop.load(Relaxed) {
-                break;
-            }
-            for (at, line) in found.iter().enumerate() {
-                drop(self.output.print(&info_line(self.game.rules.geometry(), &line.info, Some(at + 1))));
-            }
-            best = found.first().map(|line| line.action);
-        }
-        best.flatten()
-    }
-}
-
-impl std::fmt::Debug for EngineHandle {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("EngineHandle").field("setup", &self.setup).finish_non_exhaustive()
-    }
-}
-
-impl CurrentGame {
-    fn initial(setup: GameSetup) -> Result<CurrentGame, BoardError> {
-        let board = setup.board.for_two()?;
-        let game = ChineseCheckers::of(GameSetup { board, ..setup }, Filter::All);
-        let start = game.initial();
-        let played = Repetitions::new(&game, &start);
-        Ok(CurrentGame { rules: Arc::new(game), start, actions: Vec::new(), now: start, played })
-    }
-
-    /// Returns the game that starts at a position, on its board.
-    fn at(position: &Position, setup: GameSetup) -> Result<CurrentGame, SessionError> {
-        let board = Board::new(position.geometry().size() as u64, position.army(Side::X).len() as u64)?;
-        let mut game = CurrentGame::initial(GameSetup { board, ..setup })?;
-        game.start = game.rules.state(position).ok_or(SessionError::UnequalArmies)?;
-        game.now = game.start;
-        game.played = Repetitions::new(&game.rules, &game.start);
-        Ok(game)
-    }
-
-    fn play(&mut self, text: &str) -> Result<(), UgiError> {
-        if self.played.is_over() {
-            return Err(UgiError::after_repetition(text, self.now.ply()));
-        }
-        let action = legal_action(&self.rules, &self.now, text)?;
-        self.rules.play_action(&mut self.now, action);
-        self.played.push(&self.rules, &self.now);
-        self.actions.push(action);
-        Ok(())
-    }
-
-    /// Returns the result, by the present state or by repetition.
-    fn outcome(&self) -> Option<Outcome> {
-        self.now.outcome().or_else(|| self.played.is_over().then_some(Outcome::Draw))
-    }
-
-    fn answer(&self, query: Query) -> String {
-        match (query, self.outcome()) {
-            (Query::GameOver, outcome) => outcome.is_some().to_string(),
-            (Query::P1Turn, _) => (self.now.player() == Side::X).to_string(),
-            (Query::Result, None) => "none".to_owned(),
-            (Query::Result, Some(Outcome::Draw)) => "draw".to_owned(),
-            (Query::Result, Some(Outcome::Won(side))) => format!("p{}win", side as usize + 1),
+        if let Some(search) = self.search.take_if(|search| search.has_ended()) {
+            self.engine = search.join();
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+    use std::sync::{Arc, Mutex};
+    use std::thread;
     use std::time::Duration;
+
+    use sternhalma_data::Board;
+    use sternhalma_ggp::{Game, Limits, SearchStats};
 
     use super::*;
     use crate::engine_player::Choice;
-    use sternhalma_ggp::SearchStats;
+    use crate::filter::Filter;
+    use crate::game::{Action, ChineseCheckers, GameState};
 
     /// The calls to a player, in order.
     type Calls = Arc<Mutex<Vec<String>>>;
