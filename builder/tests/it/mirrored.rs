@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use sternhalma_builder::{BuilderError, NoMirroredForm, TableBuilder, TableConverter, TableSpec, Verifier, compare};
+use sternhalma_builder::{
+    BuildMode, BuilderError, NoMirroredForm, TableBuilder, TableConverter, TableSpec, Verifier, compare,
+};
+use sternhalma_data::board::Symmetry;
 use sternhalma_data::table::{Ans, Zstd};
 use sternhalma_data::{Board, Encoding, Prefix, States, Table, TableInfo};
 use sternhalma_testutil::{Reference, canonical_values, layers_of, write_forged_table};
@@ -38,11 +41,47 @@ fn open(path: &Path) -> Table {
 }
 
 fn build(path: &Path, prefix: Prefix, encoding: Encoding, mirrored: bool) -> Table {
-    let builder = TableBuilder::new(prefix).encoding(encoding).mirrored(mirrored).threads(2).overwrite(true);
-    builder.build(path, &()).unwrap();
+    let spec = TableSpec { prefix, encoding, mirrored };
+    build_in_mode(path, spec, BuildMode::InMemory)
+}
+
+/// Builds a table. A build out of core has the least memory.
+fn build_in_mode(path: &Path, spec: TableSpec, mode: BuildMode) -> Table {
+    let TableSpec { prefix, encoding, mirrored } = spec;
+    let builder = TableBuilder::new(prefix).encoding(encoding).mirrored(mirrored).threads(2).overwrite(true).mode(mode);
+    let limit = match (mode, builder.clone().memory_limit(1).build(path, &())) {
+        (BuildMode::OutOfCore, Err(BuilderError::MemoryLimit { least, .. })) => least,
+        (BuildMode::OutOfCore, other) => panic!("{other:?}"),
+        (BuildMode::InMemory, _) => u64::MAX,
+    };
+    builder.memory_limit(limit).build(path, &()).unwrap();
     let table = open(path);
-    assert_eq!(TableSpec::of(&table), TableSpec { prefix, encoding, mirrored });
+    assert_eq!(TableSpec::of(&table), spec);
     table
+}
+
+/// Returns the whole boards with up to 20 million states whose tables have a mirrored form.
+fn symmetric_boards() -> impl Iterator<Item = Prefix> {
+    let boards = (3..=11).flat_map(|side| (2..=40).filter_map(move |pieces| Board::new(side, pieces).ok()));
+    boards.map(Prefix::whole).filter(|prefix| prefix.states() <= 20_000_000 && Symmetry::of(*prefix).is_some())
+}
+
+#[test]
+fn symmetric_boards_have_the_same_distances_in_both_forms_and_modes() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut boards = 0;
+    for prefix in symmetric_boards() {
+        boards += 1;
+        for encoding in encodings() {
+            let whole = build(&dir.path().join("whole.sht"), prefix, encoding, false);
+            for mode in BuildMode::ALL {
+                let spec = TableSpec { prefix, encoding, mirrored: true };
+                let mirrored = build_in_mode(&dir.path().join("mirrored.sht"), spec, mode);
+                assert!(mirrored.distances().unwrap() == whole.distances().unwrap(), "{spec}, {}", mode.name());
+            }
+        }
+    }
+    assert_eq!(boards, 20);
 }
 
 #[test]
