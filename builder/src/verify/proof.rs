@@ -11,13 +11,17 @@
 //! leaves in place. A move connects two cells if they are neighbors, or if
 //! jumps over the context's pieces connect them. Jumps are reversible.
 //! The [`search`](crate::search) generates moves in another way.
+//!
+//! A mirrored table yields the same distance for a state and its mirror image. In memory, its proof
+//! walks only one context of each mirrored pair, and requires a decreasing move of only one state of
+//! each pair. The other state has the mirror image of this move.
 
 use std::ops::{Range, RangeInclusive};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rayon::prelude::*;
-use sternhalma_data::board::choose;
-use sternhalma_data::{Cell, CellSet, Geometry, Prefix, States, Table};
+use sternhalma_data::board::{Symmetry, choose};
+use sternhalma_data::{Cell, CellSet, Geometry, Prefix, Rank, State, States, Table};
 
 use crate::error::{BuilderError, Result};
 use crate::observer::{BuildPhase, Observer};
@@ -25,6 +29,9 @@ use crate::ranks::BitOffsets;
 
 /// The contexts that a thread takes at a time.
 const GRAIN: u64 = 1 << 14;
+
+/// The canonical states that a thread takes at a time.
+const STATES_GRAIN: u64 = 1 << 16;
 
 /// Returns a bitmap of `words` words.
 pub(super) fn atomic_bitmap(words: usize) -> Vec<AtomicU64> {
@@ -84,20 +91,55 @@ pub(super) fn compare_with_header(table: &Table, goal: u8, layers: &[u64], bound
 pub(super) fn prove_in_memory(table: &Table, observer: &dyn Observer) -> Result<()> {
     let distances = table.distances()?;
     let descends = atomic_bitmap(distances.len().div_ceil(64));
-    let proof = Proof::new(table, &BitOffsets::ZERO, &distances, &descends);
+    let symmetry = table.symmetry();
+    let proof = Proof { symmetry, ..Proof::new(table, &BitOffsets::ZERO, &distances, &descends) };
     let contexts = choose(table.prefix().within(), table.prefix().board().pieces() - 1);
     observer.begin(BuildPhase::Prove, contexts);
     let boundary_layer = proof.walk_all(0..contexts, observer)?;
     // The goal, with rank 0, needs no successor.
-    if let Some(rank) = first_clear_bit(&descends, 1..distances.len()) {
+    descends[0].fetch_or(1, Relaxed);
+    let without_descent = match symmetry {
+        Some(symmetry) => first_pair_without_descent(&descends, symmetry),
+        None => first_clear_bit(&descends, 0..distances.len()),
+    };
+    if let Some(rank) = without_descent {
         return Err(proof.no_descent(rank as u64, rank));
     }
     compare_with_header(table, distances[0], &count_layers(&distances), boundary_layer)
 }
 
+fn is_set(words: &[AtomicU64], bit: usize) -> bool {
+    words[bit / 64].load(Relaxed) >> (bit % 64) & 1 != 0
+}
+
 /// Returns the first of these bits that is not set.
 fn first_clear_bit(words: &[AtomicU64], bits: Range<usize>) -> Option<usize> {
-    bits.into_par_iter().find_first(|&bit| words[bit / 64].load(Relaxed) >> (bit % 64) & 1 == 0)
+    bits.into_par_iter().find_first(|&bit| !is_set(words, bit))
+}
+
+/// Returns the rank of the first canonical state whose bit is not set and whose mirror image's bit is not set either.
+fn first_pair_without_descent(words: &[AtomicU64], symmetry: &Symmetry) -> Option<usize> {
+    let pieces = symmetry.prefix().board().pieces();
+    let is_missing = |rank: usize| {
+        let mirrored = symmetry.mirror(Rank(rank as u64).state(pieces).cells());
+        !is_set(words, Rank::of(State::from_cells(mirrored)).0 as usize)
+    };
+    let batches = (0..symmetry.states().div_ceil(STATES_GRAIN)).into_par_iter();
+    batches.find_map_first(|batch| {
+        let mut reduced = batch * STATES_GRAIN;
+        let end = symmetry.states().min(reduced + STATES_GRAIN);
+        while reduced < end {
+            let stretch = symmetry.stretch(reduced);
+            let first = Rank::of(stretch.first).0 as usize;
+            let states = stretch.states.min(end - reduced);
+            let mut ranks = first..first + states as usize;
+            if let Some(rank) = ranks.find(|&rank| !is_set(words, rank) && is_missing(rank)) {
+                return Some(rank);
+            }
+            reduced += states;
+        }
+        None
+    })
 }
 
 /// A proof of all states of a table, or of those that a context class involves.
@@ -105,6 +147,8 @@ pub(super) struct Proof<'a> {
     table: &'a Table,
     prefix: Prefix,
     geometry: &'static Geometry,
+    /// The symmetry if only one context of each mirrored pair is walked.
+    symmetry: Option<&'a Symmetry>,
     /// The positions of states in `distances` and `descends`.
     offsets: &'a BitOffsets,
     pub distances: &'a [u8],
@@ -126,7 +170,7 @@ impl<'a> Proof<'a> {
     /// Creates a proof of the states with these distances.
     pub fn new(table: &'a Table, offsets: &'a BitOffsets, distances: &'a [u8], descends: &'a [AtomicU64]) -> Proof<'a> {
         let prefix = table.prefix();
-        Proof { table, prefix, geometry: prefix.board().geometry(), offsets, distances, descends }
+        Proof { table, prefix, geometry: prefix.board().geometry(), symmetry: None, offsets, distances, descends }
     }
 
     /// Checks all moves of these contexts on all threads. Returns the smallest
@@ -167,6 +211,9 @@ impl<'a> Proof<'a> {
         let mut boundary_layer = None;
         for (_, pieces) in States::of_ranks(self.prefix.board().pieces() - 1, contexts) {
             let pieces = pieces.cells();
+            if self.symmetry.is_some_and(|symmetry| symmetry.compare_with_mirror(pieces).is_gt()) {
+                continue;
+            }
             self.load(pieces, &mut context);
             jump_components(self.geometry, pieces, &mut components);
             let escapes = self.check(&context, &components)?;

@@ -162,6 +162,8 @@ fn tables_of_a_prefix_are_compared_with_mirrored_ones() {
 fn one_wrong_distance_of_a_mirrored_table_is_found() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("forged.sht");
+    // The forgeries that no move reveals: a state without a successor of smaller distance.
+    let mut without_descent = 0;
     for prefix in [prefix(4, 3, 16), prefix(4, 3, 13)] {
         let reference = Reference::search(prefix);
         for encoding in encodings() {
@@ -169,10 +171,12 @@ fn one_wrong_distance_of_a_mirrored_table_is_found() {
             let info = TableInfo { mirrored: true, ..reference.info(encoding) };
             let right = canonical_values(&info, &reference.distances).unwrap();
             let step = if encoding == Encoding::Byte { 1 } else { 7 };
-            for at in (0..right.len()).step_by(step) {
-                let mut values: Vec<u8> =
-                    right.iter().map(|distance| if mod3 { distance % 3 } else { *distance }).collect();
-                values[at] = if mod3 { (values[at] + 1) % 3 } else { values[at] + 1 };
+            for (at, more) in (0..right.len()).step_by(step).flat_map(|at| [(at, true), (at, false)]) {
+                let mut values = right.to_vec();
+                values[at] = if more { right[at] + 1 } else { right[at].abs_diff(1) };
+                if mod3 {
+                    values.iter_mut().for_each(|distance| *distance %= 3);
+                }
                 let layout = info.layout().unwrap();
                 let symmetry = layout.symmetry().unwrap();
                 // The layers are those of the wrong distances, so that only the proof finds the forgery.
@@ -182,6 +186,7 @@ fn one_wrong_distance_of_a_mirrored_table_is_found() {
                 Verifier::new(&table).threads(1).check(&()).unwrap();
                 let error = Verifier::new(&table).threads(1).prove(&()).unwrap_err();
                 assert!(matches!(error, BuilderError::WrongTable { .. } | BuilderError::Table(_)), "{error}");
+                without_descent += usize::from(error.to_string().contains("no successor with a smaller one"));
             }
             // The distances are right, but the header counts them wrongly.
             let mut layers = info.layers.clone();
@@ -193,6 +198,7 @@ fn one_wrong_distance_of_a_mirrored_table_is_found() {
             assert!(converter.convert(dir.path().join("converted.sht"), &()).is_err());
         }
     }
+    assert!(without_descent > 0);
 }
 
 #[test]
