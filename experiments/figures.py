@@ -185,8 +185,9 @@ class BoardTable:
         with open(HERE / "board-cells.tsv", newline="") as file:
             for row in csv.DictReader(file, delimiter="\t"):
                 if row["table"] == table:
-                    key = row["round"], row["first"], row["second"]
-                    self.cells[key] = fraction(float(row["points"]), int(row["games"]), float(row["paper"]), False)
+                    key, paper = (row["round"], row["first"], row["second"]), float(row["paper"])
+                    without_log = row["games"] and fraction(float(row["points"]), int(row["games"]), paper, False)
+                    self.cells[key] = without_log or NOT_PLAYED._replace(paper=paper)
         self.rounds = list(dict.fromkeys(name for name, _, _ in self.cells))
         self.players = list(dict.fromkeys(first for _, first, _ in self.cells))
         for log in [RESULTS / f"{name}.ndjson.zst" for name in logs]:
