@@ -7,7 +7,7 @@ use rand::SeedableRng;
 use super::{ArenaGame, Opening, Schedule};
 use crate::Rng;
 
-/// Attempts to draw a new opening before its length grows by one ply.
+/// Attempts to draw a new opening before its length grows.
 const DRAWS: usize = 16;
 
 /// Maximum number of plies by which an opening grows.
@@ -52,7 +52,8 @@ impl<'a, G: ArenaGame> Openings<'a, G> {
         let plies = self.schedule.opening_plies;
         let lengths = if plies == 0 { 0..0 } else { plies..plies.saturating_add(MAX_EXTRA_PLIES) };
         let mut repeated = None;
-        for plies in lengths {
+        // A whole round of moves more leaves the same role to move.
+        for plies in lengths.step_by(self.schedule.roles) {
             for opening in (0..DRAWS).filter_map(|_| self.game.random_opening(plies, &mut rng)) {
                 if self.seen.insert(opening.text.clone()) {
                     return opening;
