@@ -174,7 +174,7 @@ def board(iii, iv, v, filters):
                 "Using the table only for endgames is harmful: end0 loses to base0.",
                 LESS,
                 [("Table 3", iii.both("end0", ["base0"])), ("Table 4", iv.both("end0", ["base0"]))],
-                note="In Table 3 the two players have equal exploration constants and length weights; the paper prints neither, and states that all other variables of the endgame player are those of the base player. In Table 4 end0 has values that were tuned for it (0.625 and 0.175; those of base0 are 0.275 and 0.208). The claim fails with both, so these values are not the cause, which is not known.",
+                note="In Table 3 the two players have equal exploration constants and length weights; the paper prints neither, and states that all other variables of the endgame player are those of the base player. In Table 4 end0 has values that were tuned for it (0.625 and 0.175; those of base0 are 0.275 and 0.208). The claim fails with both, so these values are not the cause. The cause is not known.",
             ),
             Conclusion("end0 beats ab-avg.", MORE, [("", iii.both("end0", ["ab-avg"]))]),
             Conclusion("end0 loses to ab-lookup.", LESS, [("", iii.both("end0", ["ab-lookup"]))]),

@@ -186,8 +186,10 @@ class BoardTable:
             for row in csv.DictReader(file, delimiter="\t"):
                 if row["table"] == table:
                     key, paper = (row["round"], row["first"], row["second"]), float(row["paper"])
-                    without_log = row["games"] and fraction(float(row["points"]), int(row["games"]), paper, False)
-                    self.cells[key] = without_log or NOT_PLAYED._replace(paper=paper)
+                    if row["games"]:
+                        self.cells[key] = fraction(float(row["points"]), int(row["games"]), paper, False)
+                    else:
+                        self.cells[key] = NOT_PLAYED._replace(paper=paper)
         self.rounds = list(dict.fromkeys(name for name, _, _ in self.cells))
         self.players = list(dict.fromkeys(first for _, first, _ in self.cells))
         for log in [RESULTS / f"{name}.ndjson.zst" for name in logs]:

@@ -71,11 +71,11 @@ fn parse_start(text: &str, board: BoardArgs) -> Result<Position> {
     } else {
         board.board()?.for_two()?.parse_position(if text.is_empty() { "startpos" } else { text })
     };
-    or_no_file(text, parsed)
+    with_file_context(text, parsed)
 }
 
-/// Returns what was parsed from a text. The error of a single word mentions that it is not the name of a file either.
-pub fn or_no_file<T>(text: &str, parsed: Result<T, impl Into<Error>>) -> Result<T> {
+/// Returns the parsed value, or an error. If the text is a single word, the error also reports that there is no file of this name.
+pub fn with_file_context<T>(text: &str, parsed: Result<T, impl Into<Error>>) -> Result<T> {
     parsed.map_err(|error| {
         let error = error.into();
         if text.contains([' ', ',']) { error } else { error.context(format!("there is no file `{text}`")) }

@@ -5,7 +5,7 @@ use serde_json::json;
 use sternhalma_data::{Position, RuleSet, Side};
 
 use crate::args::board::BoardArgs;
-use crate::args::position::{or_no_file, parse_position};
+use crate::args::position::{parse_position, with_file_context};
 use crate::args::state::SideArg;
 use crate::drawing::{drawing, lone_army};
 use crate::output::{self, CommandOutcome};
@@ -55,7 +55,7 @@ impl Args {
         let board = self.board.board()?;
         let army = match text.strip_prefix('#') {
             Some(rank) => board.parse_rank(rank)?.state(board.pieces()).to_army(board, self.side.side()),
-            None => or_no_file(&text, board.geometry().parse_cells(&text))?,
+            None => with_file_context(&text, board.geometry().parse_cells(&text))?,
         };
         Ok(lone_army(board, self.side.side(), army))
     }

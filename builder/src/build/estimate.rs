@@ -144,12 +144,13 @@ pub struct BuildEstimate {
 impl TableBuilder {
     /// Estimates the build on each of these machines. The estimates are
     /// extrapolated from builds of smaller tables on this machine, with their
-    /// files in `directory`. Unfinished work is not considered. These builds take up to a minute and some hundred MiB,
+    /// files in `directory`. These builds take up to a minute and some hundred MiB,
     /// and their files are removed. `observer` watches these builds and can cancel them.
+    /// The estimates do not consider unfinished builds.
     ///
     /// # Errors
-    /// If one of these builds fails or is cancelled, the memory of a machine does not suffice, or a table for one piece is to be
-    /// built out of core.
+    /// If one of these builds fails or is cancelled, if the memory of a machine does not suffice, or if the mode is out of
+    /// core and the table is for one piece.
     pub fn estimate(
         &self,
         machines: &[MachineSpec],

@@ -12,9 +12,9 @@
 //! jumps over the context's pieces connect them. Jumps are reversible.
 //! The [`search`](crate::search) generates moves in another way.
 //!
-//! A mirrored table yields the same distance for a state and its mirror image. In memory, its proof
-//! walks only one context of each mirrored pair, and requires a decreasing move of only one state of
-//! each pair. The other state has the mirror image of this move.
+//! A mirrored table stores one distance for both states of a mirrored pair. The proof in memory
+//! therefore walks only one context of each mirrored pair of contexts, and requires a decreasing
+//! move of only one state of each pair. The other state has the mirror image of this move.
 
 use std::ops::{Range, RangeInclusive};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -100,7 +100,7 @@ pub(super) fn prove_in_memory(table: &Table, observer: &dyn Observer) -> Result<
     descends[0].fetch_or(1, Relaxed);
     let without_descent = match symmetry {
         Some(symmetry) => first_pair_without_descent(&descends, symmetry),
-        None => first_clear_bit(&descends, 0..distances.len()),
+        None => first_without_descent(&descends, distances.len()),
     };
     if let Some(rank) = without_descent {
         return Err(proof.no_descent(rank as u64, rank));
@@ -112,12 +112,12 @@ fn is_set(words: &[AtomicU64], bit: usize) -> bool {
     words[bit / 64].load(Relaxed) >> (bit % 64) & 1 != 0
 }
 
-/// Returns the first of these bits that is not set.
-fn first_clear_bit(words: &[AtomicU64], bits: Range<usize>) -> Option<usize> {
-    bits.into_par_iter().find_first(|&bit| !is_set(words, bit))
+/// Returns the rank of the first of `states` states whose bit is not set.
+fn first_without_descent(words: &[AtomicU64], states: usize) -> Option<usize> {
+    (0..states).into_par_iter().find_first(|&rank| !is_set(words, rank))
 }
 
-/// Returns the rank of the first canonical state whose bit is not set and whose mirror image's bit is not set either.
+/// Returns the rank of the first canonical state such that neither its bit nor that of its mirror image is set.
 fn first_pair_without_descent(words: &[AtomicU64], symmetry: &Symmetry) -> Option<usize> {
     let pieces = symmetry.prefix().board().pieces();
     let is_missing = |rank: usize| {

@@ -49,10 +49,12 @@ fn build(path: &Path, prefix: Prefix, encoding: Encoding, mirrored: bool) -> Tab
 fn build_in_mode(path: &Path, spec: TableSpec, mode: BuildMode) -> Table {
     let TableSpec { prefix, encoding, mirrored } = spec;
     let builder = TableBuilder::new(prefix).encoding(encoding).mirrored(mirrored).threads(2).overwrite(true).mode(mode);
-    let limit = match (mode, builder.clone().memory_limit(1).build(path, &())) {
-        (BuildMode::OutOfCore, Err(BuilderError::MemoryLimit { least, .. })) => least,
-        (BuildMode::OutOfCore, other) => panic!("{other:?}"),
-        (BuildMode::InMemory, _) => u64::MAX,
+    let limit = match mode {
+        BuildMode::InMemory => u64::MAX,
+        BuildMode::OutOfCore => match builder.clone().memory_limit(1).build(path, &()) {
+            Err(BuilderError::MemoryLimit { least, .. }) => least,
+            other => panic!("{other:?}"),
+        },
     };
     builder.memory_limit(limit).build(path, &()).unwrap();
     let table = open(path);
