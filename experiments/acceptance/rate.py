@@ -6,7 +6,7 @@
 
 Each program searches the first positions of a file of openings, in turn with the others. Prints, per program, the
 median time of all searches together over the rounds, the relative speed, and with --nodes the node expansions per
-second. Only `go` commands are timed. Programs start anew in each round.
+second. Only `go` commands are timed. Each round starts the programs again.
 """
 
 import argparse

@@ -241,7 +241,7 @@ pub fn value_pair(value: SearchValue) -> (&'static str, f64) {
 /// the line.
 pub type FoundMove = (String, Option<(&'static str, f64)>, u32, u64, u64, f64, Vec<String>);
 
-/// A player of a board. Each search begins anew: it depends on the position, its earlier moves and the limits alone.
+/// A player of a board. Searches are independent: each depends on the position, its earlier moves and the limits alone.
 #[pyclass(frozen, module = "sternhalma._native")]
 pub struct Player {
     player: Mutex<Follower>,

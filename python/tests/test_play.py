@@ -76,8 +76,8 @@ def test_the_third_occurrence_is_a_draw() -> None:
             position = position.play(move)
         assert position.result == result and (len(position.moves()) == 0) == (result is not None)
         # The text of a position has no earlier positions.
-        anew = sh.Position(str(position), rules=rules)
-        assert anew.result is None and (anew == position) == (result is None)
+        parsed = sh.Position(str(position), rules=rules)
+        assert parsed.result is None and (parsed == position) == (result is None)
     player = sh.Player("greedy", board=sh.Board(5, 3))
     with pytest.raises(sh.NotationError, match="repetition"):
         position.play("b1-c1")

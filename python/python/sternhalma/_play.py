@@ -38,8 +38,8 @@ def players() -> dict[str, str]:
 class Player:
     """A player of a board, such as "sternhalma" or "base0,c=0.3".
 
-    The player looks up distances in `table`, and estimates them without one. Each search begins anew, so that the same
-    `seed` and limits give the same move, whatever was searched before. The player knows the positions from which the
+    The player looks up distances in `table`, and estimates them without one. Searches are independent: the same `seed`
+    and limits give the same move, whatever was searched before. The player knows the positions from which the
     position was made by `play`, and avoids repeating them. It plays under the rule set `rules`, "blocked-goal" or
     "paper". `memory` limits the search tree, as bytes or a text such as "1GiB". Threads may share a
     player, which does one search at a time.

@@ -47,7 +47,7 @@ function scrollWithin(list, element) {
   if (inner.bottom > outer.bottom) list.scrollTop += inner.bottom - outer.bottom + 8;
 }
 
-/** The numbers of games, so that two equal games are told apart. @type {WeakMap<Tree, number>} */
+/** The numbers of games, which distinguish two equal games. @type {WeakMap<Tree, number>} */
 const numbers = new WeakMap();
 let games = 0;
 
