@@ -150,9 +150,10 @@ mod tests {
         for path in files {
             let tournament = TournamentOptions::read(&path).unwrap().resolve(None).unwrap();
             let GameSpec::Board { rules, .. } = tournament.game else { panic!("{path:?}") };
-            // The earlier player knows no other rules.
-            let is_earlier = path.file_name().unwrap().to_string_lossy().starts_with("old");
-            assert_eq!(rules == RuleSet::Paper, is_earlier, "{}", path.display());
+            // The earlier player knows no other rules, and `fortress` shows what the rule prevents.
+            let name = path.file_stem().unwrap().to_string_lossy();
+            let has_paper_rules = name.starts_with("old") || name.starts_with("fortress-paper");
+            assert_eq!(rules == RuleSet::Paper, has_paper_rules, "{}", path.display());
         }
     }
 
