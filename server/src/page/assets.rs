@@ -128,6 +128,8 @@ fn content_type(path: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use sternhalma_engine::Level;
+
     use super::*;
 
     #[test]
@@ -147,6 +149,13 @@ mod tests {
         let script = std::str::from_utf8(script).unwrap();
         assert!(script.contains("// js/views/tournaments.js\n") && !script.contains("/**"));
         assert!(!script.contains("import") && !script.contains("export "));
+    }
+
+    #[test]
+    fn the_levels_of_the_page_have_the_limits_of_the_engine() {
+        let levels = (1..=Level::HIGHEST).map(|level| Level::try_from(level).unwrap().nodes().to_string());
+        let declared = format!("export const LEVELS = [{}];", levels.collect::<Vec<_>>().join(", "));
+        assert!(text("js/views/play.js").unwrap().contains(&declared), "{declared}");
     }
 
     #[test]

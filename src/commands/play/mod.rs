@@ -33,7 +33,7 @@ pub struct Args {
     /// Player of `o`
     #[arg(short, long = "player-o", value_name = "PLAYER", default_value = DEFAULT_PLAYER, help_heading = "Players")]
     o: String,
-    /// Strength of the computer, 1 to 10, instead of a limit [default: 9]
+    /// Strength of the computer, 1 to 10, instead of a limit [default: 10]
     #[arg(long, value_name = "N", value_parser = Strength::parse_level, help_heading = "Limits per move",
         conflicts_with_all = ["nodes", "playouts", "depth", "movetime"])]
     level: Option<Strength>,

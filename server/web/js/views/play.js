@@ -19,7 +19,7 @@ import { showOffer } from "../build-card.js";
  */
 
 /** The node expansions of the levels, as in the terminal. */
-export const LEVELS = [60, 60, 120, 240, 600, 1000, 3000, 10000, 100000, 1000000];
+export const LEVELS = [60, 60, 100, 150, 250, 400, 800, 2000, 2000, 100000];
 /** The players that have levels with noise. */
 const LEVELLED = ["sternhalma"];
 /** The seconds per move that can be chosen. */
