@@ -87,21 +87,27 @@ impl Distances {
     /// fails because the table is damaged counts as the table's largest distance.
     #[inline]
     pub fn of(&self, army: State, rank: Rank) -> f64 {
+        self.loaded(rank).map_or_else(|| self.without_rank(army), f64::from)
+    }
+
+    /// Returns the distance of the army with this rank, in moves, if a single load finds it: in a table with a byte
+    /// per state.
+    #[inline]
+    pub(crate) fn loaded(&self, rank: Rank) -> Option<u8> {
+        self.table()?.as_bytes()?.get(rank.0 as usize).copied()
+    }
+
+    /// Returns the distance, in moves, of an army that no single load finds: in a mirrored table, [`beyond`] the table,
+    /// or without a table.
+    #[inline(never)]
+    pub(crate) fn without_rank(&self, army: State) -> f64 {
         match &self.0 {
-            Source::Table(table, draw_in) => match table.as_bytes().and_then(|bytes| bytes.get(rank.0 as usize)) {
-                Some(&distance) => f64::from(distance),
-                None => without_rank(table, draw_in, army),
-            },
+            Source::Table(table, draw_in) => {
+                table.probe_byte(army).map_or_else(|| beyond(table, draw_in, army), f64::from)
+            }
             Source::Rows(rows) => MOVES_PER_STEP * rows.left(army) as f64,
         }
     }
-}
-
-/// Returns the distance, in moves, of an army that the rank does not find: in a mirrored table, or
-/// [`beyond`] the table.
-#[inline(never)]
-fn without_rank(table: &Table, draw_in: &DrawIn, army: State) -> f64 {
-    table.probe_byte(army).map_or_else(|| beyond(table, draw_in, army), f64::from)
 }
 
 /// Returns the distance, in moves, of an army that needs more than a load: of one

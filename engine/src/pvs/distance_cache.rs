@@ -40,10 +40,12 @@ impl DistanceCache {
     /// Returns the distance of an army with its rank.
     #[inline]
     pub fn distance(&mut self, army: State, rank: Rank) -> i32 {
-        if self.entries.is_empty() {
-            hundredths(self.distances.of(army, rank))
-        } else {
-            self.cached_distance(army, rank)
+        if !self.entries.is_empty() {
+            return self.cached_distance(army, rank);
+        }
+        match self.distances.loaded(rank) {
+            Some(distance) => i32::from(distance) * MOVE,
+            None => hundredths(self.distances.without_rank(army)),
         }
     }
 

@@ -11,7 +11,8 @@
 //!    nor one that exceeds it after a pass (null move).
 //! 5. Moves are generated. A player without a move passes.
 //! 6. At depth 1 the children are evaluated in one loop. Those that cannot exceed
-//!    the window by a bound of their distance are not looked up.
+//!    the window by a bound of their distance are not looked up, and those that
+//!    cannot exceed it by their distance are not evaluated.
 //! 7. At other depths the move from the transposition table is searched first.
 //!    Only then the other moves are generated and the distances after them looked
 //!    up. The best remaining move is next, by gain, killer moves and history. A move
@@ -79,6 +80,9 @@ const FUTILE_DEPTH: u32 = 4;
 
 /// The minimum depth at which a move that another thread searches is deferred.
 const DEFER_DEPTH: u32 = 3;
+
+/// The priority of moves whose value has no bound.
+const UNBOUNDED: i32 = i32::MAX;
 
 /// The priority of deferred moves.
 const DEFERRED: i32 = i32::MIN;
@@ -338,9 +342,10 @@ impl<'a> PvsSearch<'a> {
             return self.of_pass(node, window);
         }
         let (mover, least) = (node.state.player(), self.least());
-        let mut best = (self.omit(node, first, window.alpha.max(least), 0).max(least), None);
+        let bounds = self.bounds(node, 0);
+        let mut best = (self.omit(node, first, window.alpha.max(least), bounds).max(least), None);
         if let Some(known) = self.moves[first..].iter_mut().find(|candidate| Some(candidate.mv) == known) {
-            known.order = i32::MAX;
+            known.order = UNBOUNDED;
         }
         for index in first..self.moves.len() {
             bring_best(&mut self.moves[index..]);
@@ -349,7 +354,10 @@ impl<'a> PvsSearch<'a> {
                 break;
             }
             self.context.look_up(node, candidate);
-            let ScoredMove { mv, standing, .. } = *candidate;
+            let ScoredMove { mv, standing, order } = *candidate;
+            if order < UNBOUNDED && bounds.of(self.context, node, mv, standing) <= best.0 {
+                continue;
+            }
             let mut state = node.state;
             self.context.game.play_action(&mut state, Some(mv));
             let value = match state.outcome() {
@@ -374,22 +382,23 @@ impl<'a> PvsSearch<'a> {
         Some((-self.value(&child, window.child(window.depth - 1))?, None))
     }
 
-    /// Removes the moves of a node from index `first` whose static value with the
-    /// least distance, plus a margin, does not exceed alpha. The order of each
-    /// other move is the bound of its value. Returns the largest bound of the
-    /// removed moves, or -[`WIN`].
-    fn omit(&mut self, node: &SearchNode, first: usize, alpha: i32, margin: i32) -> i32 {
+    /// Returns the bounds of the children of a node, plus a margin.
+    fn bounds(&self, node: &SearchNode, margin: i32) -> Bounds {
+        Bounds::new(self.context, node, margin, !self.config.pruning)
+    }
+
+    /// Removes the moves of a node from index `first` whose bound, with the least
+    /// distance, does not exceed alpha. The order of each other move is its bound.
+    /// Returns the largest bound of the removed moves, or -[`WIN`].
+    fn omit(&mut self, node: &SearchNode, first: usize, alpha: i32, bounds: Bounds) -> i32 {
         let context = &*self.context;
         let is_bounded = !context.may_end(&node.state) && context.played.none_is_due();
-        // The goal of the player that searches may be sealed, which makes its lead a draw.
-        let least = if context.may_shut_out(&node.state) { value::DRAW } else { -WIN };
-        let bounds = Bounds::new(context, node, !self.config.pruning);
         let (mut end, mut omitted) = (first, -WIN);
         for index in first..self.moves.len() {
             let mut candidate = self.moves[index];
-            candidate.order = i32::MAX;
+            candidate.order = UNBOUNDED;
             if is_bounded {
-                candidate.order = (margin + bounds.of(candidate.mv, candidate.standing)).max(least);
+                candidate.order = bounds.of(context, node, candidate.mv, candidate.standing);
                 if candidate.order <= alpha {
                     omitted = omitted.max(candidate.order);
                     continue;
@@ -432,7 +441,7 @@ impl<'a> PvsSearch<'a> {
         // Step 8. Pruning of late moves, here by the bounds of their values.
         if self.prunes_late_moves(window) {
             let margin = self.config.futility * (window.depth as i32 - 1);
-            best.0 = best.0.max(self.omit(node, next, window.alpha, margin));
+            best.0 = best.0.max(self.omit(node, next, window.alpha, self.bounds(node, margin)));
         }
         self.context.look_up_all(node, &mut self.moves[next..]);
         self.ordering.order(node, window.ply, &mut self.moves[next..]);
@@ -614,10 +623,10 @@ impl<'a> PvsSearch<'a> {
 /// Brings the next move to search to the front: the first of those with the largest order.
 #[inline]
 fn bring_best(moves: &mut [ScoredMove]) {
-    let mut best = 0;
-    for index in 1..moves.len() {
-        if moves[index].order > moves[best].order {
-            best = index;
+    let (mut best, mut most) = (0, i32::MIN);
+    for (index, candidate) in moves.iter().enumerate() {
+        if candidate.order > most {
+            (best, most) = (index, candidate.order);
         }
     }
     if best > 0 {

@@ -113,33 +113,36 @@ fn of_open_child(context: &SearchContext, parent: &SearchNode, mv: Move, standin
 /// without the output after the move allow for. It is exceeded by 3% of moves (`docs/players.md`).
 const MOST_INCREASE: i32 = 200;
 
-/// Upper bounds of the values of children for the mover of their parent, if no goal is sealed.
-pub(super) struct Bounds<'a> {
-    context: &'a SearchContext,
-    parent: &'a SearchNode,
-    /// The bound of the network's output for the mover, if it is not computed for each child.
+/// Upper bounds of the values of children for the mover of their parent, plus a margin.
+#[derive(Clone, Copy)]
+pub(super) struct Bounds {
+    margin: i32,
+    /// The bound of the network's output for the mover after any move, if it is not computed for each child.
     output: Option<i32>,
+    /// The least bound. The goal of the player that searches may be sealed, which makes its lead a draw.
+    least: i32,
 }
 
-impl<'a> Bounds<'a> {
+impl Bounds {
     /// Prepares the bounds of a parent. Exact bounds need the output of the network for each child.
-    pub fn new(context: &'a SearchContext, parent: &'a SearchNode, is_exact: bool) -> Bounds<'a> {
+    pub fn new(context: &SearchContext, parent: &SearchNode, margin: i32, is_exact: bool) -> Bounds {
         let most = |network: &Network| network.output(&parent.sums, parent.state.player()) + MOST_INCREASE;
         let output = match &context.network {
             Some(network) => (!is_exact).then(|| most(network)),
             None => Some(0),
         };
-        Bounds { context, parent, output }
+        Bounds { margin, output, least: if context.may_shut_out(&parent.state) { DRAW } else { -WIN } }
     }
 
-    /// Returns the bound for a move, given a standing with the least distance after it.
+    /// Returns the bound for a move from the parent. The distance of the standing after the move may be a lower bound.
     #[inline]
-    pub fn of(&self, mv: Move, standing: Standing) -> i32 {
-        let other = self.parent.standings[1 - self.parent.state.player() as usize];
-        match self.output {
-            Some(output) => -of_standings(self.context, other, standing, || -output),
-            None => -of_open_child(self.context, self.parent, mv, standing),
-        }
+    pub fn of(self, context: &SearchContext, parent: &SearchNode, mv: Move, standing: Standing) -> i32 {
+        let other = parent.standings[1 - parent.state.player() as usize];
+        let value = match self.output {
+            Some(output) => of_standings(context, other, standing, || -output),
+            None => of_open_child(context, parent, mv, standing),
+        };
+        (self.margin - value).max(self.least)
     }
 }
 
