@@ -1,5 +1,6 @@
-//! `experiments/fetch.py`, which provides the public rulesheets of the experiments.
+//! The data of the experiments: rulesheets, which `experiments/fetch.py` provides, and openings.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -80,4 +81,44 @@ fn every_game_of_the_experiments_has_a_rulesheet() {
         }
     }
     assert!(games > 300, "{games}");
+}
+
+/// Returns the cells of a position on 9x9 by rows, as the player to move sees them if it is `x`: the smaller of them
+/// and their mirror image.
+fn canonical(position: &str) -> Vec<char> {
+    let (board, rest) = position.split_once(' ').unwrap();
+    let empty = |cell: char| cell.to_digit(10).map_or(vec![cell], |cells| vec!['.'; cells as usize]);
+    let mut cells: Vec<char> = board.chars().filter(|&cell| cell != '/').flat_map(empty).collect();
+    assert_eq!(cells.len(), 81, "{position}");
+    if rest.starts_with('o') {
+        let exchanged = |cell| match cell {
+            'x' => 'o',
+            'o' => 'x',
+            other => other,
+        };
+        cells = cells.into_iter().rev().map(exchanged).collect();
+    }
+    let mirrored = (0..81).map(|at| cells[9 * (8 - at % 9) + (8 - at / 9)]).collect();
+    cells.min(mirrored)
+}
+
+#[test]
+fn no_opening_for_acceptance_is_used_for_development() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("experiments/openings");
+    let openings = |name: &str| -> Vec<Vec<char>> {
+        let text = fs::read_to_string(folder.join(name)).unwrap();
+        text.lines().filter(|line| !line.starts_with('#')).map(canonical).collect()
+    };
+    for (acceptance, development) in [
+        ("9x9-6-acceptance.txt", &["9x9-6-development.txt", "9x9-6-development-16-28.txt"][..]),
+        ("9x9-10-acceptance.txt", &["9x9-10-development.txt"]),
+    ] {
+        let reserved: HashSet<Vec<char>> = openings(acceptance).into_iter().collect();
+        assert_eq!(reserved.len(), 400, "{acceptance}");
+        for name in development {
+            let different: HashSet<Vec<char>> = openings(name).into_iter().collect();
+            assert_eq!(different.len(), 1600, "{name}");
+            assert!(different.is_disjoint(&reserved), "{name}");
+        }
+    }
 }
