@@ -87,13 +87,13 @@ impl Distances {
     /// fails because the table is damaged counts as the table's largest distance.
     #[inline]
     pub fn of(&self, army: State, rank: Rank) -> f64 {
-        self.loaded(rank).map_or_else(|| self.without_rank(army), f64::from)
+        self.by_rank(rank).map_or_else(|| self.without_rank(army), f64::from)
     }
 
     /// Returns the distance of the army with this rank, in moves, if a single load finds it: in a table with a byte
     /// per state.
     #[inline]
-    pub(crate) fn loaded(&self, rank: Rank) -> Option<u8> {
+    pub(crate) fn by_rank(&self, rank: Rank) -> Option<u8> {
         self.table()?.as_bytes()?.get(rank.0 as usize).copied()
     }
 

@@ -43,7 +43,7 @@ impl DistanceCache {
         if !self.entries.is_empty() {
             return self.cached_distance(army, rank);
         }
-        match self.distances.loaded(rank) {
+        match self.distances.by_rank(rank) {
             Some(distance) => i32::from(distance) * MOVE,
             None => hundredths(self.distances.without_rank(army)),
         }

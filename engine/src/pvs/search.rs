@@ -329,7 +329,7 @@ impl<'a> PvsSearch<'a> {
     /// its best move. The moves of the node start at index `first` of `moves`.
     ///
     /// The distance after a move is looked up only if its lower bound permits a
-    /// value above alpha.
+    /// value above alpha, and the child is evaluated only if the distance does.
     fn of_leaves(
         &mut self,
         node: &SearchNode,
