@@ -1,7 +1,8 @@
 //! Estimates of the cost of a build.
 //!
-//! Tables of smaller prefixes of the same board are built in the same way,
-//! which takes seconds, and their costs are extrapolated:
+//! Tables of smaller prefixes of the same board are built in the same mode,
+//! which takes seconds, and their costs are extrapolated. Their parameters are
+//! such that a state costs about as much as in the larger build.
 //!
 //! - The number of layers grows with the square root of the number of cells,
 //!   along the line through two measurements.
@@ -199,28 +200,45 @@ impl TableBuilder {
             calibrate(&builder, params, pool, directory, observer)
         };
         let [large, small] = smaller_prefixes(spec.prefix, symmetric);
-        let mut measured = [measure(large, params)?, measure(small, params)?];
-        if let Some(params) = params {
-            let comparable = comparable_segments(spec.prefix, large, params);
-            if comparable.fixed_pieces != params.fixed_pieces {
-                let Calibration { layer_bytes, layer_written_bytes, peak_work_bytes, .. } =
-                    measure(large, Some(comparable))?;
-                measured[0] = Calibration { layer_bytes, layer_written_bytes, peak_work_bytes, ..measured[0] };
-            }
-        }
-        Ok(extrapolate(spec, table_bytes, machine, params, needed, pool.current_num_threads(), measured))
+        let comparable = params.map(|params| comparable_params(spec.prefix, large, params));
+        let builds = SmallerBuilds {
+            calibrations: [measure(large, comparable)?, measure(small, comparable)?],
+            threads: pool.current_num_threads(),
+            work: relative_work(spec.prefix, params, large, comparable),
+        };
+        Ok(extrapolate(spec, table_bytes, machine, params, needed, builds))
     }
 }
 
-/// Returns parameters for a smaller prefix with segments of about as many states as those of a
-/// prefix with `params`. Small segments compress less.
-fn comparable_segments(prefix: Prefix, smaller: Prefix, params: PartitionParams) -> PartitionParams {
+/// Returns parameters for a build of a smaller prefix that takes about as much time and space per state as a build of
+/// `prefix` with `params`.
+///
+/// Segments have about as many states, because small ones compress less. The slices of a group have as many pieces as
+/// in other builds of the smaller prefix, because a group with short slices takes more time per word.
+fn comparable_params(prefix: Prefix, smaller: Prefix, params: PartitionParams) -> PartitionParams {
     let states = |prefix: Prefix, fixed_pieces: usize| {
         prefix.states() / count_segments(prefix, fixed_pieces, params.segment_words).max(1)
     };
     let wanted = states(prefix, params.fixed_pieces) / 2;
     let fixed_pieces = (0..=params.fixed_pieces).rev().find(|&fixed_pieces| states(smaller, fixed_pieces) >= wanted);
-    PartitionParams { fixed_pieces: fixed_pieces.unwrap_or(0), ..params }
+    let fixed_pieces = fixed_pieces.unwrap_or(0);
+    let slice_pieces = Expander::best_slice_pieces(smaller).min(smaller.board().pieces() - 1 - fixed_pieces);
+    PartitionParams { fixed_pieces, slice_pieces, ..params }
+}
+
+/// Returns the words of all slices of a prefix in relation to those of a smaller one, for builds with these parameters
+/// or in memory.
+fn relative_work(
+    prefix: Prefix,
+    params: Option<PartitionParams>,
+    smaller: Prefix,
+    smaller_params: Option<PartitionParams>,
+) -> f64 {
+    let [work, smaller_work] = [(prefix, params), (smaller, smaller_params)].map(|(prefix, params)| {
+        let slice_pieces = params.map_or_else(|| Expander::best_slice_pieces(prefix), |params| params.slice_pieces);
+        Expander::work(prefix, slice_pieces)
+    });
+    work as f64 / smaller_work.max(1) as f64
 }
 
 /// Returns two smaller prefixes to measure. The larger one has whole rows if `symmetric`.
@@ -275,30 +293,35 @@ fn calibrate(
     })
 }
 
-/// Estimates a build from the costs of two smaller ones, the larger first. Without
-/// `params` the build is in memory and needs `in_memory` bytes. `machine.cores` is the number of threads of the
-/// build, and `calibration_threads` that of the smaller builds.
+/// The smaller builds that an estimate is based on.
+struct SmallerBuilds {
+    /// The costs of both. The larger one comes first.
+    calibrations: [Calibration; 2],
+    /// The number of threads of each.
+    threads: usize,
+    /// The work of the estimated search in relation to that of the larger build.
+    work: f64,
+}
+
+/// Estimates a build from the costs of smaller ones. Without `params` the build is in memory and needs `in_memory`
+/// bytes. `machine.cores` is the number of threads of the build.
 fn extrapolate(
     spec: TableSpec,
     table_bytes: u64,
     machine: MachineSpec,
     params: Option<PartitionParams>,
     in_memory: u64,
-    calibration_threads: usize,
-    measured: [Calibration; 2],
+    builds: SmallerBuilds,
 ) -> BuildEstimate {
     let prefix = spec.prefix;
-    let [large, small] = measured;
+    let [large, small] = builds.calibrations;
     let breadth = |within: usize| (within as f64).sqrt();
     // The minimum avoids a division by 0 for two builds of the same prefix.
     let slope = (large.layers as f64 - small.layers as f64) / (breadth(large.within) - breadth(small.within)).max(0.01);
     let layers = large.layers as f64 + slope * (breadth(prefix.within()) - breadth(large.within));
-    let slice_pieces = params.map_or_else(|| Expander::best_slice_pieces(prefix), |params| params.slice_pieces);
-    let smaller = Prefix::new(prefix.board(), large.within as u64).expect("a table of this prefix was built");
-    let work = Expander::work(prefix, slice_pieces) as f64 / Expander::work(smaller, slice_pieces).max(1) as f64;
     let more_states = prefix.states() as f64 / large.states as f64;
     let more_layers = layers / large.layers as f64;
-    let search_s = (large.cpu_s - large.table_cpu_s) * work * more_layers;
+    let search_s = (large.cpu_s - large.table_cpu_s) * builds.work * more_layers;
     let cpu_s = search_s + large.table_cpu_s * more_states * (1.0 + more_layers) / 2.0;
     // The length of a compressed table depends on its data.
     let table_bytes = match spec.encoding.states_per_byte() {
@@ -306,7 +329,7 @@ fn extrapolate(
         None => (large.data_bytes as f64 * more_states) as u64 + 12 * prefix.states() / spec.encoding.block_states(),
     };
     // The fraction of the threads' time in which they compute.
-    let utilization = (large.cpu_s / (large.wall_s * calibration_threads as f64)).clamp(0.1, 1.0);
+    let utilization = (large.cpu_s / (large.wall_s * builds.threads as f64)).clamp(0.1, 1.0);
     let layer_bytes = large.layer_bytes as f64 * more_states;
     let [peak_layers, peak_copies] = large.peak_work_bytes.map(|bytes| bytes as f64 * more_states);
     let (mode, read_bytes, spilled_bytes, memory_bytes) = match params {
@@ -345,7 +368,7 @@ fn extrapolate(
         cpu_s,
         // Computation and transfers are taken to overlap.
         wall_s: (cpu_s / utilization / machine.cores as f64).max(disk_s),
-        calibrations: measured.to_vec(),
+        calibrations: builds.calibrations.to_vec(),
     }
 }
 
@@ -355,4 +378,37 @@ fn table_reads(spec: TableSpec, params: PartitionParams) -> f64 {
     let task = batch_size(spec, params).states_per_task as f64;
     let segments = count_segments(spec.prefix, params.fixed_pieces, params.segment_words) as f64;
     1.0 + spec.prefix.states() as f64 / segments / task
+}
+
+#[cfg(test)]
+mod tests {
+    use sternhalma_data::{Board, Encoding};
+
+    use super::*;
+
+    #[test]
+    fn parameters_of_smaller_builds_are_valid_and_comparable() {
+        for (pieces, within, limit) in [(6, 81, 64 << 20), (8, 81, 2 << 30), (9, 75, 12 << 30), (10, 60, 4 << 30)] {
+            let prefix = Prefix::new(Board::new(9, pieces).unwrap(), within).unwrap();
+            let (params, _) = fit_to_limit(TableSpec::new(prefix, Encoding::Mod3), 2, limit).unwrap();
+            for smaller in smaller_prefixes(prefix, false) {
+                let comparable = comparable_params(prefix, smaller, params);
+                assert!(comparable.fixed_pieces <= params.fixed_pieces, "{prefix:?}");
+                assert!(comparable.fixed_pieces + comparable.slice_pieces < prefix.board().pieces(), "{prefix:?}");
+                let states = |prefix: Prefix, params: PartitionParams| {
+                    prefix.states() / count_segments(prefix, params.fixed_pieces, params.segment_words)
+                };
+                let is_large = 2 * states(smaller, comparable) >= states(prefix, params) - 1;
+                assert!(is_large || comparable.fixed_pieces == 0, "{prefix:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn work_of_the_same_build_is_equal() {
+        let prefix = Prefix::new(Board::new(9, 10).unwrap(), 45).unwrap();
+        let (params, _) = fit_to_limit(TableSpec::new(prefix, Encoding::Mod3), 2, 1 << 30).unwrap();
+        assert_eq!(relative_work(prefix, Some(params), prefix, Some(params)), 1.0);
+        assert_eq!(relative_work(prefix, None, prefix, None), 1.0);
+    }
 }
