@@ -314,6 +314,7 @@ impl<'a> ContextGroup<'a> {
     ) -> &'s [u64] {
         let BlockTriangle { shape, apex, states, .. } = triangle;
         let GroupScratch { bit_slices, stride, matrix, triangle: packed, .. } = scratch;
+        let mut any = 0;
         for cell in 0..apex {
             let slice = &bit_slices[cell * *stride..][..*stride];
             matrix.near[cell] = load(slice, shape.bit) & low_mask(apex as u64);
@@ -321,25 +322,45 @@ impl<'a> ContextGroup<'a> {
                 true => load(slice, shape.bit + 64) & low_mask(apex as u64 - 64),
                 false => 0,
             };
+            any |= matrix.near[cell] | matrix.far[cell];
         }
-        clear_rows(matrix, apex);
-        matrix.symmetrize(simd, apex);
         let packed = &mut packed[..(states / 64) as usize + 2];
-        packed.fill(0);
-        let mut row_start = 0;
-        for y in 0..apex {
-            let bits = y as u64;
-            or_at(packed, row_start, matrix.near[y] & low_mask(bits));
-            if bits > 64 {
-                or_at(packed, row_start + 64, matrix.far[y] & low_mask(bits - 64));
-            }
-            row_start += bits;
+        if any == 0 {
+            packed.fill(0);
+        } else {
+            clear_rows(matrix, apex);
+            matrix.symmetrize(simd, apex);
+            pack_rows(matrix, apex, packed);
         }
         for &(cell, offset) in &shape.runs {
             or_run(packed, 0, &bit_slices[usize::from(cell) * *stride..][..*stride], offset, states);
         }
         packed
     }
+}
+
+/// Writes the columns left of the diagonal of each row, one row after the other, and fills the rest of `packed` with 0.
+#[inline(always)]
+fn pack_rows(matrix: &BitMatrix, size: usize, packed: &mut [u64]) {
+    // The bits of the word `at` so far: fewer than 64.
+    let (mut at, mut word, mut filled) = (0, 0u64, 0);
+    let mut push = |bits: u64, count: usize| {
+        word |= bits << filled;
+        packed[at] = word;
+        let end = filled + count;
+        // Two shifts, because a shift by 64 is not defined if `filled` is 0.
+        word = if end < 64 { word } else { bits >> 1 >> (63 - filled) };
+        at += end / 64;
+        filled = end % 64;
+    };
+    for row in 1..size {
+        push(matrix.near[row] & low_mask(row as u64), row.min(64));
+        if row > 64 {
+            push(matrix.far[row] & low_mask(row as u64 - 64), row - 64);
+        }
+    }
+    packed[at..].fill(0);
+    packed[at] = word;
 }
 
 /// Clears the rows between `size` and the power of two that is transposed.
@@ -409,4 +430,30 @@ fn join<const W: usize>(
     }
     reached[a] = new_a;
     reached[b] = new_b;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_packed_bit_by_bit() {
+        let mut matrix = BitMatrix::new();
+        let mut hash = 1u64;
+        for word in matrix.near.iter_mut().chain(&mut matrix.far) {
+            hash = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31) ^ 5;
+            *word = hash;
+        }
+        for size in 0..=128 {
+            let is_set = |row: usize, column: usize| {
+                let half = if column < 64 { matrix.near[row] } else { matrix.far[row] };
+                half >> (column % 64) & 1 != 0
+            };
+            let bits: Vec<bool> = (0..size).flat_map(|row| (0..row).map(move |column| is_set(row, column))).collect();
+            let mut packed = vec![u64::MAX; bits.len() / 64 + 2];
+            pack_rows(&matrix, size, &mut packed);
+            let bit = |at: usize| packed[at / 64] >> (at % 64) & 1 != 0;
+            assert!((0..64 * packed.len()).all(|at| bit(at) == bits.get(at).copied().unwrap_or(false)), "{size} rows");
+        }
+    }
 }
