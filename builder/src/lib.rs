@@ -69,7 +69,7 @@ pub use error::BuilderError;
 #[cfg(feature = "cluster")]
 pub use error::{ClusterError, MissingPart};
 pub use observer::{BuildPhase, LayerReport, Observer};
-pub use options::{BuildMode, NoMirroredForm, TableSpec};
+pub use options::{BuildMode, LayerForm, NoMirroredForm, TableSpec};
 pub use resources::{ResourceError, check_disk, check_memory, total_memory};
 pub use tools::{Comparison, DifferenceStats, TableConverter, compare};
 pub use verify::{SampleExtent, SampleSpec, UnfinishedProof, Verifier};

@@ -1,5 +1,6 @@
 //! The memory and the disk space of the machine.
 
+use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -85,6 +86,13 @@ pub fn check_disk(path: &Path, needed: u64) -> Result<(), ResourceError> {
         return Err(ResourceError::Disk { file: path.to_owned(), dir: dir.to_owned(), needed, available });
     }
     Ok(())
+}
+
+/// Returns the length of all files in a directory, without its subdirectories, in bytes. A directory that cannot be read
+/// counts as empty.
+pub(crate) fn directory_bytes(dir: &Path) -> u64 {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.metadata().ok()).filter(Metadata::is_file).map(|file| file.len()).sum()
 }
 
 #[cfg(test)]

@@ -188,11 +188,12 @@ pub fn run(
 
 fn text(plan: &BuildEstimate) -> String {
     let MachineSpec { cores, memory, disk_rate, .. } = plan.machine;
+    let form = plan.layer_form.map_or(String::new(), |form| format!(", {} layers", form.name()));
     [
         format!("on {cores} cores, {} of memory, {}/s of disk:", HumanBytes(memory), HumanBytes(disk_rate as u64)),
         format!("  states   {}", HumanCount(plan.states)),
         format!("  layers   about {}", plan.layers),
-        format!("  search   {}", plan.mode.name()),
+        format!("  search   {}{form}", plan.mode.name()),
         format!("  memory   at most {}", HumanBytes(plan.memory_bytes)),
         format!("  table    {}", HumanBytes(plan.table_bytes)),
         format!("  disk     {}", HumanBytes(plan.disk_bytes)),

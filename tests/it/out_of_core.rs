@@ -37,7 +37,7 @@ fn a_build_killed_at_any_time_makes_the_same_table() {
 
 #[test]
 fn a_compressed_build_killed_at_any_time_makes_the_same_table() {
-    kill_at_any_time(" --encoding zstd --block-states 4096 --level 1", 12);
+    kill_at_any_time(" --encoding zstd --block-states 4096 --level 1 --layers delta", 12);
 }
 
 /// Kills builds with these options until `least_kills` have been killed, and
@@ -75,6 +75,18 @@ fn kill_at_any_time(encoding: &str, least_kills: u64) {
     let bytes = fs::read(env.path("table.sht")).unwrap();
     assert!(env.run(&words).progress().contains("already complete"));
     assert!(fs::read(env.path("table.sht")).unwrap() == bytes);
+}
+
+#[test]
+fn a_build_may_resume_with_layers_of_the_other_form() {
+    let env = TestEnv::new();
+    env.start(&format!("{KILLED} --layers delta"), "layer 4:").end("-KILL");
+    assert!(names(&env.path("table.sht.work")).contains("search-004"));
+    let err = env.run(&format!("{KILLED} --layers whole")).progress();
+    assert!(err.contains("table.sht.work: whole layers, up to "), "{err}");
+    env.run("build --mode in-memory --side 7 --pieces 5 --threads 2 -o expected.sht").progress();
+    let [built, expected] = ["table", "expected"].map(|name| env.json(&format!("info --json {name}.sht")));
+    assert_eq!(built["checksum"], expected["checksum"]);
 }
 
 #[test]

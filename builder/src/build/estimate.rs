@@ -10,7 +10,7 @@
 //!   slices of all groups ([`Expander::work`]) and to the number of layers.
 //! - Processor time of the writing of the table is proportional to the number of
 //!   states, and for the decoding of layers to the number of layers, half each.
-//! - Layers on disk and compressed tables take the same number of bits per state.
+//! - Layers on disk, in the same form, and compressed tables take the same number of bits per state.
 //! - The copies of the last layers are smaller parts of all states if there are more layers.
 //! - A layer is read `fixed_pieces + 1` times to be expanded and once more for
 //!   duplicate detection. To write the table, a layer is read once per task
@@ -33,7 +33,7 @@ use super::table_builder::TableBuilder;
 use crate::error::{BuilderError, Result};
 use crate::external::{PartitionParams, count_segments};
 use crate::observer::{BuildPhase, Observer};
-use crate::options::{BuildMode, TableSpec};
+use crate::options::{BuildMode, LayerForm, TableSpec};
 use crate::process::{Stopwatch, thread_pool};
 use crate::search::{Expander, memory_needed};
 
@@ -118,6 +118,8 @@ pub struct BuildEstimate {
     pub machine: MachineSpec,
     /// The mode of the build on this machine.
     pub mode: BuildMode,
+    /// The form of the layers of a build out of core.
+    pub layer_form: Option<LayerForm>,
     /// The number of states.
     pub states: u64,
     /// The number of layers.
@@ -147,6 +149,7 @@ impl TableBuilder {
     /// extrapolated from builds of smaller tables on this machine, with their
     /// files in `directory`. These builds take up to a minute and some hundred MiB,
     /// and their files are removed. `observer` watches these builds and can cancel them.
+    /// Layers have the form that a build of a table in `directory` would choose.
     /// The estimates do not consider unfinished builds.
     ///
     /// # Errors
@@ -178,18 +181,21 @@ impl TableBuilder {
                 (Some(params), threads)
             }
         };
-        self.estimate_with(pool, MachineSpec { cores, ..machine }, params, directory, observer)
+        let out_of_core = params.map(|params| (params, self.choose_layer_form(directory.join("table.sht"))));
+        self.estimate_with(pool, MachineSpec { cores, ..machine }, out_of_core, directory, observer)
     }
 
-    /// Estimates a build with these parameters, or in memory without them, with a thread per core of the machine.
+    /// Estimates a build out of core with these parameters and this form of layers, or in memory without them, with a
+    /// thread per core of the machine.
     pub(super) fn estimate_with(
         &self,
         pool: &ThreadPool,
         machine: MachineSpec,
-        params: Option<PartitionParams>,
+        out_of_core: Option<(PartitionParams, LayerForm)>,
         directory: &Path,
         observer: &dyn Observer,
     ) -> Result<BuildEstimate> {
+        let params = out_of_core.map(|(params, _)| params);
         let (spec, symmetry) = (self.spec(), self.symmetry());
         let table_bytes = spec.layout()?.file_bytes();
         let needed = memory_needed(spec, symmetry.as_ref(), machine.cores);
@@ -197,6 +203,10 @@ impl TableBuilder {
         let measure = |prefix: Prefix, params: Option<PartitionParams>| {
             let mirrored = spec.mirrored && Symmetry::of(prefix).is_some();
             let builder = TableBuilder::new(prefix).encoding(spec.encoding).mirror(symmetric).mirrored(mirrored);
+            let builder = match out_of_core {
+                Some((_, form)) => builder.layer_form(form),
+                None => builder,
+            };
             calibrate(&builder, params, pool, directory, observer)
         };
         let [large, small] = smaller_prefixes(spec.prefix, symmetric);
@@ -206,7 +216,7 @@ impl TableBuilder {
             threads: pool.current_num_threads(),
             work: relative_work(spec.prefix, params, large, comparable),
         };
-        Ok(extrapolate(spec, table_bytes, machine, params, needed, builds))
+        Ok(extrapolate(spec, table_bytes, machine, out_of_core, needed, builds))
     }
 }
 
@@ -270,7 +280,7 @@ fn calibrate(
     match params {
         None => build_in_memory(&path, options, pool, &observer)?,
         Some(params) => {
-            OutOfCoreBuild::new(options, params, pool, &observer).run(&path)?;
+            OutOfCoreBuild::new(options, params, options.choose_layer_form(&path), pool, &observer).run(&path)?;
         }
     }
     let CalibrationObserver { layers, peak, started, .. } = observer;
@@ -303,13 +313,13 @@ struct SmallerBuilds {
     work: f64,
 }
 
-/// Estimates a build from the costs of smaller ones. Without `params` the build is in memory and needs `in_memory`
+/// Estimates a build from the costs of smaller ones. Without `out_of_core` the build is in memory and needs `in_memory`
 /// bytes. `machine.cores` is the number of threads of the build.
 fn extrapolate(
     spec: TableSpec,
     table_bytes: u64,
     machine: MachineSpec,
-    params: Option<PartitionParams>,
+    out_of_core: Option<(PartitionParams, LayerForm)>,
     in_memory: u64,
     builds: SmallerBuilds,
 ) -> BuildEstimate {
@@ -332,17 +342,20 @@ fn extrapolate(
     let utilization = (large.cpu_s / (large.wall_s * builds.threads as f64)).clamp(0.1, 1.0);
     let layer_bytes = large.layer_bytes as f64 * more_states;
     let [peak_layers, peak_copies] = large.peak_work_bytes.map(|bytes| bytes as f64 * more_states);
-    let (mode, read_bytes, spilled_bytes, memory_bytes) = match params {
+    let (mode, read_bytes, spilled_bytes, memory_bytes) = match out_of_core {
         None => (BuildMode::InMemory, 0.0, 0.0, in_memory),
-        Some(params) => {
+        Some((params, form)) => {
             let largest_spill = max_spill(prefix, params.fixed_pieces);
             // States that do not fit in memory are written and read once. Their fraction of
             // a layer is taken to be that of the largest spill.
             let spilled = layer_bytes * (1.0 - params.spill_bytes as f64 / largest_spill.max(1) as f64).max(0.0);
-            // Expansion and duplicate detection read the copies, and the table reads the layers.
-            let copies_bytes = (large.layer_written_bytes - large.layer_bytes) as f64 * more_states;
+            // Expansion and duplicate detection read whole layers or copies, and the table reads the layers.
+            let searched = match form {
+                LayerForm::Whole => layer_bytes,
+                LayerForm::Delta => (large.layer_written_bytes - large.layer_bytes) as f64 * more_states,
+            };
             let read =
-                copies_bytes * (params.fixed_pieces as f64 + 2.0) + layer_bytes * table_reads(spec, params) + spilled;
+                searched * (params.fixed_pieces as f64 + 2.0) + layer_bytes * table_reads(spec, params) + spilled;
             let memory = memory_without_spill(spec, machine.cores, params) + largest_spill.min(params.spill_bytes);
             (BuildMode::OutOfCore, read, spilled, memory)
         }
@@ -354,6 +367,7 @@ fn extrapolate(
     BuildEstimate {
         machine,
         mode,
+        layer_form: out_of_core.map(|(_, form)| form),
         states: prefix.states(),
         layers: layers.round() as usize,
         memory_bytes,

@@ -27,7 +27,7 @@ use crate::external::{
     WorkDir,
 };
 use crate::observer::{BuildPhase, Observer};
-use crate::options::{BuildMode, TableSpec};
+use crate::options::{BuildMode, LayerForm, TableSpec};
 use crate::process::{Stopwatch, peak_memory, provenance};
 use crate::search::ExternalSearch;
 
@@ -52,6 +52,8 @@ pub(super) struct OutOfCoreBuild<'a> {
     pub options: &'a TableBuilder,
     /// The parameters of a new build. An unfinished build keeps its partitions.
     pub params: PartitionParams,
+    /// The form of new layers. Existing ones may have the other form.
+    pub form: LayerForm,
     /// The bytes of the table that are written before their layers are freed.
     pub commit_bytes: u64,
     pub pool: &'a ThreadPool,
@@ -62,10 +64,12 @@ impl<'a> OutOfCoreBuild<'a> {
     pub fn new(
         options: &'a TableBuilder,
         params: PartitionParams,
+        form: LayerForm,
         pool: &'a ThreadPool,
         observer: &'a dyn Observer,
     ) -> OutOfCoreBuild<'a> {
-        OutOfCoreBuild { storage: OsFileSystem::shared(), options, params, commit_bytes: COMMIT_BYTES, pool, observer }
+        let storage = OsFileSystem::shared();
+        OutOfCoreBuild { storage, options, params, form, commit_bytes: COMMIT_BYTES, pool, observer }
     }
 
     /// Builds the table at `path`, or resumes its build.
@@ -159,7 +163,7 @@ impl<'a> OutOfCoreBuild<'a> {
         let mut search = None;
         let mut layers: Vec<LayerFile> = Vec::new();
         // The copies of the last two layers, if they are open, the last one first.
-        let mut copies: Vec<LayerFile> = Vec::new();
+        let mut copies: Vec<Option<LayerFile>> = Vec::new();
         let mut seen = 0;
         let partitioning = self.partitioning(params);
         let segments = partitioning.segments();
@@ -182,15 +186,15 @@ impl<'a> OutOfCoreBuild<'a> {
                 None => {
                     let search = search.get_or_insert_with(|| {
                         let (numbering, spill) = (Numbering::of(self.options.spec), work.dir.spill_path());
-                        ExternalSearch::new(numbering, params, &self.storage, &spill, self.observer)
+                        ExternalSearch::new(numbering, params, self.form, &self.storage, &spill, self.observer)
                     });
                     if copies.is_empty() {
                         copies = open_copies(work, &search.partitioning, &layers)?;
                     }
-                    let (layer, copy) = self.next_layer(work, search, distance, &copies)?;
+                    let (layer, copy) = self.next_layer(work, search, &layers, &copies)?;
                     copies.insert(0, copy);
-                    let bytes = |files: &[LayerFile]| files.iter().map(LayerFile::bytes).sum::<u64>();
-                    self.observer.work_files(bytes(&layers) + layer.bytes(), bytes(&copies));
+                    let bytes = layers.iter().chain([&layer]).map(LayerFile::bytes).sum();
+                    self.observer.work_files(bytes, copies.iter().flatten().map(LayerFile::bytes).sum());
                     copies.truncate(2);
                     if let Some(obsolete) = distance.checked_sub(2) {
                         work.remove_copy(obsolete)?;
@@ -213,25 +217,28 @@ impl<'a> OutOfCoreBuild<'a> {
         Ok(layers)
     }
 
-    /// Writes the layer of this distance, given the copies of the two previous layers. Returns the
-    /// layer and its copy.
+    /// Writes the layer after `layers`, given the copies of the last two layers, the last one first. Returns the layer
+    /// and its copy.
     fn next_layer(
         &self,
         work: &WorkDir,
         search: &mut ExternalSearch,
-        distance: u32,
-        copies: &[LayerFile],
-    ) -> Result<(LayerFile, LayerFile)> {
+        layers: &[LayerFile],
+        copies: &[Option<LayerFile>],
+    ) -> Result<(LayerFile, Option<LayerFile>)> {
         let stopwatch = Stopwatch::start();
         let before = self.storage.traffic();
-        let mut out = work.create_layer(distance, search.partitioning.segments())?;
-        let summary = match copies {
-            [] => write_goal(&search.partitioning, &mut out)?,
-            [layer, earlier @ ..] => {
-                self.observer.begin(BuildPhase::Layer(distance), search.groups());
-                let [layer, before] = [std::slice::from_ref(layer), &earlier[..earlier.len().min(1)]].map(LayerParts);
-                search.expand(layer, before, &mut out)?
-            }
+        let distance = layers.len() as u32;
+        let mut out = work.create_layer(distance, search.partitioning.segments(), self.form)?;
+        // The search reads a layer if its segments are whole, and else its copy.
+        let mut last_two = layers.iter().rev().zip(copies).map(|(layer, copy)| copy.as_ref().unwrap_or(layer));
+        let [last, earlier] = [last_two.next(), last_two.next()];
+        let summary = if last.is_none() {
+            write_goal(&search.partitioning, &mut out)?
+        } else {
+            self.observer.begin(BuildPhase::Layer(distance), search.groups());
+            let [last, earlier] = [&last, &earlier].map(|file| LayerParts(file.map_or(&[], std::slice::from_ref)));
+            search.expand(last, earlier, &mut out)?
         };
         let (layer, copy) = out.finish(|| {
             let ((wall_s, cpu_s), traffic) = (stopwatch.seconds(), self.storage.traffic().since(before));
@@ -239,7 +246,8 @@ impl<'a> OutOfCoreBuild<'a> {
             LayerSummary { wall_s, cpu_s, read, written, peak_bytes: peak_memory(), ..summary }
         })?;
         if self.options.drop_page_cache {
-            copies.iter().chain([&layer, &copy]).for_each(LayerFile::drop_page_cache);
+            let read = [last, earlier].into_iter().flatten();
+            read.chain([&layer]).chain(&copy).for_each(LayerFile::drop_page_cache);
         }
         Ok((layer, copy))
     }
@@ -313,15 +321,20 @@ pub(super) fn check_layers(work: &WorkDir, segments: u64, freed: u64, observer: 
     Ok(present.len() as u64)
 }
 
-/// Returns the copies of the last two of these layers, the last one first. If one is missing,
-/// both are made from the layers.
-pub(super) fn open_copies(work: &WorkDir, partitioning: &Partitioning, layers: &[LayerFile]) -> Result<Vec<LayerFile>> {
+/// Returns the copies of the last two of these layers, the last one first. A layer whose segments are whole needs
+/// none. If a copy is missing, both are made from the layers.
+pub(super) fn open_copies(
+    work: &WorkDir,
+    partitioning: &Partitioning,
+    layers: &[LayerFile],
+) -> Result<Vec<Option<LayerFile>>> {
     let segments = partitioning.segments();
     let wanted = layers.len().saturating_sub(2)..layers.len();
-    let open = || -> Result<Option<Vec<LayerFile>>> {
-        wanted.clone().rev().map(|distance| work.copy(distance as u32, segments)).collect()
+    let open = |distance: usize| match layers[distance].is_whole() {
+        true => Ok(Some(None)),
+        false => Ok(work.copy(distance as u32, segments)?.map(Some)),
     };
-    if let Some(copies) = open()? {
+    if let Some(copies) = wanted.clone().rev().map(open).collect::<Result<Option<Vec<_>>>>()? {
         return Ok(copies);
     }
     let create = |distance: usize| work.create_copy(distance as u32, segments);
@@ -346,7 +359,7 @@ pub(super) fn open_copies(work: &WorkDir, partitioning: &Partitioning, layers: &
             writer.add(batch.iter().map(|packed| &packed[i]))?;
         }
     }
-    let finish = |writer: LayerWriter| writer.finish(LayerSummary::default());
+    let finish = |writer: LayerWriter| writer.finish(LayerSummary::default()).map(Some);
     writers.into_iter().rev().map(finish).collect()
 }
 
@@ -362,9 +375,8 @@ pub(super) fn goal_segment(partitioning: &Partitioning) -> PackedLayerSegment {
     let mut words = vec![0; partitioning.segment(0).words().len()];
     words[0] = 1;
     let mut codec = SegmentCodec::new();
-    let (copy, zeros) = (codec.pack(&words), vec![0; words.len()]);
-    let delta = codec.pack_delta(&mut words, &copy, [&zeros, &zeros], partitioning.neighbors(0));
-    PackedLayerSegment { delta, copy }
+    let copy = codec.pack(&words);
+    PackedLayerSegment { layer: copy.in_layer(), copy }
 }
 
 /// Returns the contents of the table, and the part of its provenance that follows from the layers.

@@ -29,6 +29,6 @@ impl TableBuilder {
         }
         let (params, threads) = fit_to_limit(self.spec, thread_count(self.threads), self.memory_limit)?;
         let pool = &thread_pool(threads)?;
-        OutOfCoreBuild::new(self, params, pool, observer).run(path)
+        OutOfCoreBuild::new(self, params, self.choose_layer_form(path), pool, observer).run(path)
     }
 }

@@ -7,9 +7,9 @@ use sternhalma_data::{Encoding, Prefix};
 
 use crate::error::BuilderError;
 use crate::external::WorkDir;
-use crate::options::{BuildMode, NoMirroredForm, TableSpec};
+use crate::options::{BuildMode, LayerForm, NoMirroredForm, TableSpec};
 use crate::process::thread_count;
-use crate::resources::{check_disk, check_memory};
+use crate::resources::{check_disk, check_memory, directory_bytes};
 use crate::search::memory_needed;
 
 /// Options of a build, and the build itself.
@@ -21,8 +21,8 @@ use crate::search::memory_needed;
 ///
 /// An out-of-core build keeps its layers in a work directory. After an
 /// interruption of any kind, the same build resumes after the last complete
-/// layer. The build needs about 3 bits of disk space per state for the layers,
-/// in addition to the table. The build uses fewer threads than requested if the
+/// layer. The layers take about 2 to 3 bits of disk space per stored state, or 1 to 2 bits
+/// [as differences](LayerForm::Delta), and are removed while the table is written. The build uses fewer threads than requested if the
 /// memory limit is too small for all of them.
 ///
 /// ```
@@ -46,6 +46,7 @@ pub struct TableBuilder {
     pub(super) memory_limit: u64,
     mode: Option<BuildMode>,
     work_dir: Option<PathBuf>,
+    layer_form: Option<LayerForm>,
     pub(super) restart: bool,
     pub(super) overwrite: bool,
     pub(super) drop_page_cache: bool,
@@ -88,6 +89,7 @@ impl TableBuilder {
             memory_limit: u64::MAX,
             mode: None,
             work_dir: None,
+            layer_form: None,
             restart: false,
             overwrite: false,
             drop_page_cache: false,
@@ -124,6 +126,14 @@ impl TableBuilder {
     /// path of the table with `.work` appended.
     pub fn work_dir(mut self, directory: impl Into<PathBuf>) -> TableBuilder {
         self.work_dir = Some(directory.into());
+        self
+    }
+
+    /// Sets the form of the layers of an out-of-core build. By default
+    /// [`choose_layer_form`](TableBuilder::choose_layer_form) decides. An unfinished build may continue in the other
+    /// form. The processes of a cluster always write differences.
+    pub fn layer_form(mut self, form: LayerForm) -> TableBuilder {
+        self.layer_form = Some(form);
         self
     }
 
@@ -191,15 +201,33 @@ impl TableBuilder {
         memory_needed(self.spec, self.symmetry().as_ref(), thread_count(self.threads))
     }
 
-    /// Returns an estimate of the largest size of the work files of an out-of-core build, in bytes.
+    /// Returns an estimate of the largest size of the work files of an out-of-core build with layers in this form, in
+    /// bytes.
     ///
-    /// The layers and the copies of the last layers take up to 1.75 bits per stored state in the whole tables
-    /// of 8, 9 and 10 pieces. While the table is written, the layers in it are removed.
+    /// In the whole tables of 8, 9 and 10 pieces, whole layers take up to 3 bits per stored state, and differences with
+    /// the copies of the last layers take up to 1.75 bits. While the table is written, the layers in it are removed.
     ///
     /// # Errors
     /// If the table has no mirrored form and one is requested.
-    pub fn work_bytes(&self) -> Result<u64, NoMirroredForm> {
-        Ok(self.spec.layout()?.stored_states() / 32 * 7)
+    pub fn work_bytes(&self, form: LayerForm) -> Result<u64, NoMirroredForm> {
+        let eighths_of_bits = match form {
+            LayerForm::Whole => 24,
+            LayerForm::Delta => 14,
+        };
+        Ok(self.spec.layout()?.stored_states() / 64 * eighths_of_bits)
+    }
+
+    /// Returns the form of the layers that an out-of-core build of the table at `path` would write now.
+    ///
+    /// By default layers are whole if the disk of the work directory has room for all of them and for the table. The
+    /// work files of an unfinished build are counted as free space.
+    pub fn choose_layer_form(&self, path: impl AsRef<Path>) -> LayerForm {
+        let whole_fits = || {
+            let work_dir = self.work_dir_of(path);
+            let needed = self.work_bytes(LayerForm::Whole).ok()? + self.spec.layout().ok()?.file_bytes();
+            check_disk(&work_dir, needed.saturating_sub(directory_bytes(&work_dir))).ok()
+        };
+        self.layer_form.unwrap_or_else(|| if whole_fits().is_some() { LayerForm::Whole } else { LayerForm::Delta })
     }
 
     /// Returns the work directory of an out-of-core build of the table at `path`.
@@ -256,7 +284,7 @@ impl TableBuilder {
             return Ok(());
         }
         // The layers are removed while the table is written, so that one disk need not have room for both.
-        check_disk(&work_dir, self.work_bytes()?)?;
+        check_disk(&work_dir, self.work_bytes(self.layer_form.unwrap_or(LayerForm::Delta))?)?;
         Ok(check_disk(path, table_bytes)?)
     }
 }

@@ -1,7 +1,8 @@
 //! The files of a layer: its bitmap in compressed segments.
 //!
-//! The file that is kept has the difference to the two previous layers. Until two later layers are
-//! complete, a *copy* that can be read without other layers exists for the search.
+//! The file that is kept has whole segments, or the difference to the two previous layers. Whole segments
+//! can be read without other layers, which the search needs. If the file has differences, a *copy* with whole
+//! segments therefore exists until two later layers are complete.
 //!
 //! ```text
 //! magic, format version, distance, fingerprint              24 bytes
@@ -25,7 +26,7 @@ use sternhalma_data::table::checksum;
 use sternhalma_data::table::fs::{AtomicFile, FileSystem, RandomAccessFile};
 
 use super::neighbors::NeighborOffsets;
-use super::segment::{PackedSegment, SegmentCodec};
+use super::segment::{self, PackedSegment, SegmentCodec};
 use crate::error::{BuilderError, Result};
 
 const MAGIC: &[u8; 8] = b"SHTLAYER";
@@ -43,6 +44,9 @@ pub(crate) struct LayerSummary {
     pub escapes: bool,
     /// The number of successors of the previous layer.
     pub successors: u64,
+    /// Whether all segments of the file are whole.
+    #[serde(default)]
+    pub is_whole: bool,
     pub wall_s: f64,
     pub cpu_s: f64,
     pub read: u64,
@@ -75,38 +79,44 @@ impl LayerIdentity {
 /// A segment of a layer for both of its files.
 #[derive(Default)]
 pub(crate) struct PackedLayerSegment {
-    pub delta: PackedSegment,
+    pub layer: PackedSegment,
     pub copy: PackedSegment,
 }
 
 /// A layer to which segments are added in order.
 pub(crate) struct NewLayer {
     layer: LayerWriter,
-    copy: LayerWriter,
+    /// The copy, unless all segments of the layer are whole.
+    copy: Option<LayerWriter>,
 }
 
 impl NewLayer {
-    pub(super) fn new(layer: LayerWriter, copy: LayerWriter) -> NewLayer {
+    pub(super) fn new(layer: LayerWriter, copy: Option<LayerWriter>) -> NewLayer {
         NewLayer { layer, copy }
     }
 
     /// Adds the next segments.
     pub fn add(&mut self, segments: &[PackedLayerSegment]) -> Result<()> {
-        self.copy.add(segments.iter().map(|segment| &segment.copy))?;
-        self.layer.add(segments.iter().map(|segment| &segment.delta))
+        if let Some(copy) = &mut self.copy {
+            copy.add(segments.iter().map(|segment| &segment.copy))?;
+        }
+        self.layer.add(segments.iter().map(|segment| &segment.layer))
     }
 
     /// Adds `count` empty segments.
     pub fn add_empty(&mut self, count: u64) {
-        self.copy.add_empty(count);
+        if let Some(copy) = &mut self.copy {
+            copy.add_empty(count);
+        }
         self.layer.add_empty(count);
     }
 
     /// Completes the copy and then the layer, whose summary follows from the traffic until then.
     /// Returns the layer and its copy.
-    pub fn finish(self, summary: impl FnOnce() -> LayerSummary) -> Result<(LayerFile, LayerFile)> {
-        let copy = self.copy.finish(LayerSummary::default())?;
-        Ok((self.layer.finish(summary())?, copy))
+    pub fn finish(self, summary: impl FnOnce() -> LayerSummary) -> Result<(LayerFile, Option<LayerFile>)> {
+        let is_whole = self.copy.is_none();
+        let copy = self.copy.map(|copy| copy.finish(LayerSummary::default())).transpose()?;
+        Ok((self.layer.finish(LayerSummary { is_whole, ..summary() })?, copy))
     }
 }
 
@@ -174,8 +184,8 @@ impl LayerWriter {
         self.write(&tail)?;
         let path = self.file.path().to_owned();
         let file = self.file.persist(true).map_err(BuilderError::file(&path, "write"))?;
-        let tail_bytes = tail.len() as u64;
-        Ok(LayerFile { path, file, entries: self.entries, summary, tail_bytes, directory_checksum })
+        let (tail_bytes, is_copy) = (tail.len() as u64, self.identity.is_copy);
+        Ok(LayerFile { path, file, is_copy, entries: self.entries, summary, tail_bytes, directory_checksum })
     }
 }
 
@@ -184,6 +194,7 @@ impl LayerWriter {
 pub(crate) struct LayerFile {
     path: PathBuf,
     file: Box<dyn RandomAccessFile>,
+    is_copy: bool,
     /// One entry for each segment, and one for the end.
     entries: Vec<SegmentEntry>,
     summary: LayerSummary,
@@ -242,8 +253,8 @@ impl LayerFile {
         if start != segment_bytes {
             return Err(damaged("its segments do not add up"));
         }
-        let tail_bytes = tail.len() as u64;
-        Ok(Some(LayerFile { path: path.to_owned(), file, entries, summary, tail_bytes, directory_checksum }))
+        let (path, tail_bytes, is_copy) = (path.to_owned(), tail.len() as u64, identity.is_copy);
+        Ok(Some(LayerFile { path, file, is_copy, entries, summary, tail_bytes, directory_checksum }))
     }
 
     /// Returns whether a file begins like the layer. The number of segments is not compared.
@@ -256,6 +267,11 @@ impl LayerFile {
     /// Returns the summary. The bytes written include the directory.
     pub fn summary(&self) -> LayerSummary {
         LayerSummary { written: self.summary.written + self.tail_bytes, ..self.summary.clone() }
+    }
+
+    /// Returns whether this is a layer whose segments are all whole. It has no copy.
+    pub fn is_whole(&self) -> bool {
+        self.summary.is_whole
     }
 
     /// Returns the length of the file in bytes, with the segments that have been freed.
@@ -317,11 +333,16 @@ impl LayerFile {
         if sound { Ok(any) } else { Err(self.damaged_segment(segment)) }
     }
 
-    /// Fills `words` with a segment of a copy. Returns `false` and leaves `words` alone if the segment is empty.
+    /// Fills `words` with a segment of a file whose segments are whole. Returns `false` and leaves `words` alone if the
+    /// segment is empty.
     pub fn read(&self, segment: u64, words: &mut [u64], codec: &mut SegmentCodec) -> Result<bool> {
         let mut bytes = std::mem::take(&mut codec.bytes);
         let any = self.packed(segment, &mut bytes)?;
-        let sound = !any || codec.unpack(&bytes, words);
+        let sound = match any {
+            false => true,
+            true if self.is_copy => codec.unpack(&bytes, words),
+            true => codec.unpack_whole(&bytes, words),
+        };
         codec.bytes = bytes;
         if sound { Ok(any) } else { Err(self.damaged_segment(segment)) }
     }
@@ -336,7 +357,7 @@ impl LayerFile {
     /// Returns the bytes of a segment of a copy in the form of a layer. They can be read without other layers. Returns
     /// `None` if the segment is empty.
     pub fn whole_segment(&self, segment: u64) -> Result<Option<Vec<u8>>> {
-        Ok(self.stored_segment(segment)?.map(|bytes| SegmentCodec::whole(&bytes)))
+        Ok(self.stored_segment(segment)?.map(|frame| segment::whole(&frame)))
     }
 
     /// Reads the packed bytes of a segment. Returns `false` if the segment is empty.
@@ -370,7 +391,7 @@ impl LayerParts<'_> {
         self.0.iter().for_each(|part| part.prefetch(segments.clone()));
     }
 
-    /// Fills `words` with a segment of copies. Returns `false` and leaves `words` alone if the segment is empty.
+    /// Fills `words` with a segment of files whose segments are whole. Returns `false` and leaves `words` alone if the segment is empty.
     pub fn read(self, segment: u64, words: &mut [u64], codec: &mut SegmentCodec) -> Result<bool> {
         match self.0.iter().find(|part| !part.is_empty(segment..segment + 1)) {
             Some(part) => part.read(segment, words, codec),

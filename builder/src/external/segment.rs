@@ -26,6 +26,14 @@ impl PackedSegment {
         let checksum = checksum(&bytes);
         PackedSegment { bytes, checksum }
     }
+
+    /// Returns the segment in the form of a layer, given that of a copy. It can be read without other layers.
+    pub fn in_layer(&self) -> PackedSegment {
+        match &self.bytes[..] {
+            [] => PackedSegment::default(),
+            frame => PackedSegment::new(whole(frame)),
+        }
+    }
 }
 
 /// A compressor and a decompressor of segments, with a buffer.
@@ -70,13 +78,13 @@ impl SegmentCodec {
         }
         let known = Known { bits: offsets.bits(), layers };
         let delta = delta::encode(words, &known, |word| offsets.references(word));
-        let (form, content) = if delta.len() < whole.bytes.len() { (DELTA, &delta) } else { (WHOLE, &whole.bytes) };
-        PackedSegment::new(with_form(form, content))
+        if delta.len() < whole.bytes.len() { PackedSegment::new(with_form(DELTA, &delta)) } else { whole.in_layer() }
     }
 
-    /// Returns the bytes of a segment in the form of a layer, given the result of [`pack`](SegmentCodec::pack) for it.
-    pub fn whole(packed: &[u8]) -> Vec<u8> {
-        with_form(WHOLE, packed)
+    /// Fills `words` from the bytes of a segment of a layer whose segments are whole. Returns whether the bytes are
+    /// valid.
+    pub fn unpack_whole(&mut self, packed: &[u8], words: &mut [u64]) -> bool {
+        matches!(packed.split_first(), Some((&WHOLE, frame)) if self.unpack(frame, words))
     }
 
     /// Fills `words` from the bytes of a segment of a layer. Returns whether the bytes are valid.
@@ -88,7 +96,7 @@ impl SegmentCodec {
         mut offsets: NeighborOffsets,
     ) -> bool {
         match packed.split_first() {
-            Some((&WHOLE, bytes)) => self.unpack(bytes, words),
+            Some((&WHOLE, frame)) => self.unpack(frame, words),
             Some((&DELTA, bytes)) => {
                 let known = Known { bits: offsets.bits(), layers };
                 delta::decode(bytes, words, &known, |word| offsets.references(word))
@@ -115,6 +123,11 @@ impl SegmentCodec {
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(words);
         self.decompressor.decompress_to_buffer(packed, bytes).is_ok_and(|length| length == bytes.len())
     }
+}
+
+/// Returns the bytes of a segment of a layer with this zstd frame.
+pub(super) fn whole(frame: &[u8]) -> Vec<u8> {
+    with_form(WHOLE, frame)
 }
 
 fn with_form(form: u8, content: &[u8]) -> Vec<u8> {

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `build.json` | the table to build, its partitioning, and a checksum |
 //! | `layer-007` | the states at distance 7; the last layer is empty |
-//! | `search-007` | a copy of layer 7 for the search, until layer 9 is complete |
+//! | `search-007` | if layer 7 is not whole, a copy of it for the search, until layer 9 is complete |
 //! | `visited-007` | in a cluster, a copy of the segments of other processes that the search of layer 8 reads |
 //! | `layer-007.json` | in a cluster, the checksums of all parts of layer 7; the layer is committed with it |
 //! | `copy-of-2/layer-007` | in a cluster with second copies, the part of layer 7 of process 2 |
@@ -29,7 +29,7 @@ use sternhalma_data::{Board, Encoding, Prefix};
 use super::layer_file::{LayerFile, LayerIdentity, LayerWriter, NewLayer};
 use super::partitioning::PartitionParams;
 use crate::error::{BuilderError, Result};
-use crate::options::TableSpec;
+use crate::options::{LayerForm, TableSpec};
 
 const FORMAT: u32 = 2;
 const MANIFEST: &str = "build.json";
@@ -471,9 +471,11 @@ impl WorkDir {
         LayerIdentity { is_copy: true, ..self.identity(distance, segments) }
     }
 
-    /// Creates the temporary files of a layer and of its copy.
-    pub fn create_layer(&self, distance: u32, segments: u64) -> Result<NewLayer> {
-        Ok(NewLayer::new(self.create_moved(distance, segments)?, self.create_copy(distance, segments)?))
+    /// Creates the temporary files of a layer in this form: the layer, and a copy unless its segments are whole.
+    pub fn create_layer(&self, distance: u32, segments: u64, form: LayerForm) -> Result<NewLayer> {
+        let layer = self.create_moved(distance, segments)?;
+        let copy = (form == LayerForm::Delta).then(|| self.create_copy(distance, segments)).transpose()?;
+        Ok(NewLayer::new(layer, copy))
     }
 
     /// Creates the temporary file of a layer whose segments exist, so that it gets no copy.

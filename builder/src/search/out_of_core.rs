@@ -4,9 +4,9 @@
 //! Moves are reversible, so a successor of a layer is in the layer itself, in
 //! the previous layer or in the next layer. Delayed duplicate detection [Korf
 //! 2004] against two layers therefore suffices, and no set of seen states is
-//! needed. Each layer is written twice: as the difference to the two previous
-//! layers, which the table is made from, and as a copy for the search
-//! ([`NewLayer`]). A copy is removed after two more layers.
+//! needed. A layer whose segments are *whole* is one file. A layer that is stored
+//! as the difference to the two previous layers has a copy for the search, which
+//! is removed after two more layers ([`NewLayer`]).
 //!
 //! Context classes ([`Partitioning`]) are processed in order. The states of the
 //! layer in a class are unpacked and expanded as in memory. The states reached
@@ -31,6 +31,7 @@ use crate::external::{
     count_segments, max_words,
 };
 use crate::observer::Observer;
+use crate::options::LayerForm;
 
 /// The tasks per thread in a class, so that all threads finish at about the same time.
 const TASKS: u64 = 32;
@@ -53,6 +54,7 @@ pub(crate) struct ExternalSearch<'a> {
     spill: SpillBuffer,
     /// If only canonical states are stored, the indices of those that are their own mirror images, in order.
     symmetric: Option<Vec<u64>>,
+    form: LayerForm,
     observer: &'a dyn Observer,
 }
 
@@ -77,11 +79,12 @@ struct ReachedSegment<'a> {
 }
 
 impl<'a> ExternalSearch<'a> {
-    /// Allocates the bitmaps, and buffers for each thread of the current pool.
+    /// Allocates the bitmaps, and buffers for each thread of the current pool. Layers are written in the form `form`.
     /// States that exceed the memory are spilled to the file `spill_path`.
     pub fn new(
         numbering: Numbering,
         params: PartitionParams,
+        form: LayerForm,
         storage: &Arc<dyn FileSystem>,
         spill_path: &Path,
         observer: &'a dyn Observer,
@@ -114,6 +117,7 @@ impl<'a> ExternalSearch<'a> {
             next: (0..most).map(|_| AtomicU64::new(0)).collect(),
             spill: SpillBuffer::new(storage, spill_path, params.spill_bytes),
             symmetric,
+            form,
             observer,
         }
     }
@@ -154,7 +158,7 @@ impl<'a> ExternalSearch<'a> {
         self.expander.groups()
     }
 
-    /// Writes the layer after `layer`, whose predecessor is `before`; both are copies. The
+    /// Writes the layer after `layer`, whose predecessor is `before`. The segments of both files are whole. The
     /// returned summary lacks times and traffic.
     ///
     /// A layer takes two steps per partition: its contexts are expanded, and the partition is closed
@@ -513,7 +517,7 @@ impl<'a> ExternalSearch<'a> {
                 return Ok((PackedLayerSegment::default(), 0));
             }
             let (packed, states) = self.pack_new(number, segment, words, [&*last, &*earlier], codec);
-            announce(number, &packed.delta)?;
+            announce(number, &packed.layer)?;
             Ok((packed, states))
         })
     }
@@ -539,8 +543,11 @@ impl<'a> ExternalSearch<'a> {
             states = 2 * states - self.count_symmetric(symmetric, number, segment, words);
         }
         let copy = codec.pack(words);
-        let delta = codec.pack_delta(words, &copy, layers, self.partitioning.neighbors(number));
-        (PackedLayerSegment { delta, copy }, states)
+        let layer = match self.form {
+            LayerForm::Whole => copy.in_layer(),
+            LayerForm::Delta => codec.pack_delta(words, &copy, layers, self.partitioning.neighbors(number)),
+        };
+        (PackedLayerSegment { layer, copy }, states)
     }
 
     /// Returns the number of states of a segment that are their own mirror images.

@@ -1,6 +1,8 @@
 //! Built tables agree with a reference breadth-first search in every state.
 
-use sternhalma_builder::{BuildMode, BuilderError, MachineSpec, Observer, TableBuilder, TableSpec, Verifier};
+use sternhalma_builder::{
+    BuildMode, BuilderError, LayerForm, MachineSpec, Observer, TableBuilder, TableSpec, Verifier,
+};
 use sternhalma_data::table::{Layout, Zstd};
 use sternhalma_data::{Board, Encoding, Prefix, Probe, Rank, State, States, Table, TableInfo};
 use sternhalma_testutil::{Reference, layers_of, write_forged_table};
@@ -292,11 +294,29 @@ fn an_estimate_is_for_the_requested_mode() {
         let estimates = builder.clone().mode(mode).estimate(&[machine], dir.path(), &()).unwrap();
         assert_eq!(estimates[0].mode, mode);
     }
+    let out_of_core = builder.clone().mode(BuildMode::OutOfCore);
+    let estimates = LayerForm::ALL.map(|form| {
+        let estimate = out_of_core.clone().layer_form(form).estimate(&[machine], dir.path(), &()).unwrap().remove(0);
+        assert_eq!(estimate.layer_form, Some(form));
+        estimate
+    });
+    assert!(estimates[1].layer_bytes < estimates[0].layer_bytes, "differences are smaller");
     let in_memory = builder.mode(BuildMode::InMemory);
     let little = MachineSpec { memory: 1 << 10, ..machine };
     assert_eq!(in_memory.estimate(&[little], dir.path(), &()).unwrap()[0].mode, BuildMode::InMemory);
     let single = TableBuilder::new(prefix(7, 1, 49)).mode(BuildMode::OutOfCore);
     assert!(matches!(single.estimate(&[machine], dir.path(), &()), Err(BuilderError::SinglePiece)));
+}
+
+#[test]
+fn layers_are_whole_if_the_disk_has_room() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("table.sht");
+    let forms = [prefix(5, 3, 25), prefix(9, 15, 81)].map(|prefix| TableBuilder::new(prefix).choose_layer_form(&path));
+    // No disk has room for 15 pieces.
+    assert_eq!(forms, [LayerForm::Whole, LayerForm::Delta]);
+    let requested = TableBuilder::new(prefix(5, 3, 25)).layer_form(LayerForm::Delta);
+    assert_eq!(requested.choose_layer_form(&path), LayerForm::Delta);
 }
 
 #[test]

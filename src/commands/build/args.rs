@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use bytesize::ByteSize;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use sternhalma_builder::{BuildMode, TableBuilder};
+use sternhalma_builder::{BuildMode, LayerForm, TableBuilder};
 use sternhalma_data::{Encoding, Prefix};
 
 use crate::args::blocks::BlockArgs;
@@ -54,6 +54,10 @@ pub struct Args {
     /// Work directory of an out-of-core build [default: beside the file]
     #[arg(long, value_name = "DIR", help_heading = "Resources")]
     pub work_dir: Option<PathBuf>,
+    /// Form of layers out of core: `whole` is faster, `delta` takes less disk space [default: whole if the disk has room]
+    #[arg(long, value_name = "FORM", value_parser = layer_form_parser(), help_heading = "Resources")]
+    #[cfg_attr(feature = "cluster", arg(conflicts_with = "cluster"))]
+    pub layers: Option<LayerForm>,
     /// Discard the work of an earlier build in the work directory
     #[arg(long, help_heading = "Resources")]
     pub fresh: bool,
@@ -79,6 +83,12 @@ fn mode_parser() -> impl TypedValueParser<Value = BuildMode> {
         .map(move |name| mode(name).expect("the parser accepts the names of modes"))
 }
 
+fn layer_form_parser() -> impl TypedValueParser<Value = LayerForm> {
+    let form = |name: String| LayerForm::ALL.into_iter().find(|form| form.name() == name);
+    PossibleValuesParser::new(LayerForm::ALL.map(LayerForm::name))
+        .map(move |name| form(name).expect("the parser accepts the names of forms"))
+}
+
 impl Args {
     /// Returns the memory limit, in bytes.
     pub fn limit(&self) -> u64 {
@@ -101,6 +111,9 @@ impl Args {
         }
         if let Some(mode) = self.mode {
             builder = builder.mode(mode);
+        }
+        if let Some(form) = self.layers {
+            builder = builder.layer_form(form);
         }
         if let Some(work_dir) = &self.work_dir {
             builder = builder.work_dir(work_dir);

@@ -126,7 +126,9 @@ impl Args {
     fn check_resources(&self, builder: &TableBuilder, path: &Path, mode: BuildMode) -> Result<()> {
         let work_dir = builder.work_dir_of(path);
         if mode == BuildMode::OutOfCore {
-            status!("work directory {}", work_dir.display());
+            let form = builder.choose_layer_form(path);
+            let most = HumanBytes(builder.work_bytes(form)?);
+            status!("work directory {}: {} layers, up to {most}", work_dir.display(), form.name());
         }
         let shortage = match builder.check_resources(path) {
             Err(BuilderError::Resources(shortage)) => shortage,

@@ -23,6 +23,7 @@ use crate::build::table_builder::TableBuilder;
 use crate::error::Result;
 use crate::external::{Numbering, Partitioning};
 use crate::observer::Observer;
+use crate::options::LayerForm;
 use crate::process::thread_pool;
 
 /// The bytes of reached states that a visitor sends to the owner, as a fraction of the segment.
@@ -109,7 +110,8 @@ impl TableBuilder {
         let PartMemory { params, threads, .. } = part_memory(spec, machine.cores, machine.memory, processes)?;
         let machine = MachineSpec { cores: threads, ..machine };
         let pool = thread_pool(self.threads)?;
-        let alone = self.estimate_with(&pool, machine, Some(params), directory.as_ref(), observer)?;
+        let alone =
+            self.estimate_with(&pool, machine, Some((params, LayerForm::Delta)), directory.as_ref(), observer)?;
         let partitioning = Partitioning::new(Numbering::of(spec), params.fixed_pieces, params.segment_words);
         let upper = spec.prefix.board().pieces() - 1 - params.slice_pieces;
         let traffic = Ownership::new(&partitioning, processes, upper).traffic(&partitioning, processes);

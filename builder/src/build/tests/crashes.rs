@@ -15,7 +15,7 @@ use crate::build::out_of_core::OutOfCoreBuild;
 use crate::error::Result;
 use crate::external::{LockedDir, PartitionParams};
 use crate::faults::{Crash, Fault, Faults};
-use crate::{BuildOutcome, BuilderError, TableBuilder, TableSpec, Verifier};
+use crate::{BuildOutcome, BuilderError, LayerForm, TableBuilder, TableSpec, Verifier};
 
 /// Several classes and segments. All spilled states go to disk.
 const PARAMS: PartitionParams = PartitionParams { fixed_pieces: 1, slice_pieces: 1, segment_words: 1, spill_bytes: 0 };
@@ -39,11 +39,16 @@ struct CrashSite {
     dir: TempDir,
     /// The bytes of a commit of the table.
     commit_bytes: u64,
+    form: LayerForm,
 }
 
 impl CrashSite {
     fn new() -> CrashSite {
-        CrashSite { dir: tempfile::tempdir().unwrap(), commit_bytes: u64::MAX }
+        CrashSite { dir: tempfile::tempdir().unwrap(), commit_bytes: u64::MAX, form: LayerForm::Delta }
+    }
+
+    fn with_form(form: LayerForm) -> CrashSite {
+        CrashSite { form, ..CrashSite::new() }
     }
 
     /// Returns a site of a build with several commits of the table.
@@ -74,8 +79,16 @@ impl CrashSite {
         params: PartitionParams,
     ) -> Result<BuildOutcome> {
         let storage: Arc<dyn FileSystem> = Arc::<Faults>::clone(faults);
-        OutOfCoreBuild { storage, options, params, commit_bytes: self.commit_bytes, pool: &POOL, observer: &() }
-            .run(&self.table())
+        let (form, commit_bytes) = (self.form, self.commit_bytes);
+        OutOfCoreBuild { storage, options, params, form, commit_bytes, pool: &POOL, observer: &() }.run(&self.table())
+    }
+
+    /// Returns the changes of an undisturbed build.
+    fn changes(&self) -> Vec<String> {
+        let faults = Faults::new(Fault::Nothing);
+        assert_eq!(self.build(&faults).unwrap(), BuildOutcome::Built);
+        self.assert_finished("undisturbed");
+        faults.changes()
     }
 
     /// Builds without faults.
@@ -127,7 +140,7 @@ impl CrashSite {
 
     /// Builds half of the layers.
     fn begin(&self) {
-        let changes = changes();
+        let changes = CrashSite::with_form(self.form).changes();
         let half = changes.iter().position(|change| change == "sync .layer-005.writing").unwrap();
         assert!(self.crash(half, Crash::Killed).is_some());
     }
@@ -145,12 +158,7 @@ impl CrashSite {
 
 /// Returns the changes that an undisturbed build makes.
 fn changes() -> Vec<String> {
-    static CHANGES: LazyLock<Vec<String>> = LazyLock::new(|| {
-        let (site, faults) = (CrashSite::new(), Faults::new(Fault::Nothing));
-        assert_eq!(site.build(&faults).unwrap(), BuildOutcome::Built);
-        site.assert_finished("undisturbed");
-        faults.changes()
-    });
+    static CHANGES: LazyLock<Vec<String>> = LazyLock::new(|| CrashSite::new().changes());
     CHANGES.clone()
 }
 
@@ -176,10 +184,7 @@ fn the_build_that_is_disturbed_has_every_kind_of_step() {
 
 /// Returns the changes of an undisturbed build with several commits of the table.
 fn changes_with_commits() -> Vec<String> {
-    let (site, faults) = (CrashSite::with_commits(), Faults::new(Fault::Nothing));
-    assert_eq!(site.build(&faults).unwrap(), BuildOutcome::Built);
-    site.assert_finished("with commits");
-    faults.changes()
+    CrashSite::with_commits().changes()
 }
 
 #[test]
@@ -198,14 +203,16 @@ fn layers_are_freed_after_the_table_and_the_journal_are_durable() {
 }
 
 fn crash_everywhere(crash: Crash) {
-    for (new_site, changes) in
-        [(CrashSite::new as fn() -> CrashSite, changes()), (CrashSite::with_commits, changes_with_commits())]
+    for (form, new_site) in LayerForm::ALL
+        .into_iter()
+        .flat_map(|form| [CrashSite::new, CrashSite::with_commits].map(|new_site: fn() -> CrashSite| (form, new_site)))
     {
-        for (at, change) in changes.iter().enumerate() {
+        let new_site = || CrashSite { form, ..new_site() };
+        for (at, change) in new_site().changes().iter().enumerate() {
             if crash == Crash::Torn && !change.starts_with("write") {
                 continue;
             }
-            let what = format!("{crash:?} at {at}, {change}");
+            let what = format!("{crash:?} at {at}, {change}, {form:?}");
             let site = new_site();
             let error = site.crash(at, crash).expect("the change is made");
             site.assert_names(&error, &what);
@@ -357,20 +364,22 @@ fn a_full_disk_is_reported_and_leaves_no_temporary_file() {
 
 #[test]
 fn a_read_that_fails_or_has_a_wrong_bit_ends_the_build() {
-    let faults = Faults::new(Fault::Nothing);
-    CrashSite::new().build(&faults).unwrap();
-    let step = faults.reads() / 150 + 1;
-    for at in (0..faults.reads()).step_by(step) {
-        for fault in [Fault::Unread(at), Fault::Flipped(at)] {
-            let (site, what) = (CrashSite::new(), format!("{fault:?}"));
-            let error = site.build(&Faults::new(fault)).expect_err(&what);
-            site.assert_names(&error, &what);
-            assert_eq!(
-                matches!(error, BuilderError::DamagedFile { .. }),
-                matches!(fault, Fault::Flipped(_)),
-                "{error}"
-            );
-            site.finish(&what);
+    for form in LayerForm::ALL {
+        let faults = Faults::new(Fault::Nothing);
+        CrashSite::with_form(form).build(&faults).unwrap();
+        let step = faults.reads() / 150 + 1;
+        for at in (0..faults.reads()).step_by(step) {
+            for fault in [Fault::Unread(at), Fault::Flipped(at)] {
+                let (site, what) = (CrashSite::with_form(form), format!("{fault:?}, {form:?}"));
+                let error = site.build(&Faults::new(fault)).expect_err(&what);
+                site.assert_names(&error, &what);
+                assert_eq!(
+                    matches!(error, BuilderError::DamagedFile { .. }),
+                    matches!(fault, Fault::Flipped(_)),
+                    "{error}"
+                );
+                site.finish(&what);
+            }
         }
     }
 }
@@ -398,7 +407,11 @@ fn a_read_that_fails_or_has_a_wrong_bit_ends_a_resumed_build() {
 
 #[test]
 fn no_flipped_bit_of_a_work_file_makes_a_wrong_table() {
-    let site = CrashSite::new();
+    LayerForm::ALL.into_iter().for_each(flip_bits_of_work_files);
+}
+
+fn flip_bits_of_work_files(form: LayerForm) {
+    let site = CrashSite::with_form(form);
     site.begin();
     let begun = site.contents();
     for (path, bytes) in &begun {
@@ -551,6 +564,23 @@ fn copies_are_made_again_from_the_layers() {
         let error = site.build(&Faults::new(Fault::Nothing)).unwrap_err();
         assert!(chain(&error).contains(copy.to_str().unwrap()), "{error}");
         remedy(&site, &error, copy, "damaged copy");
+    }
+}
+
+#[test]
+fn whole_layers_have_no_copies() {
+    let changes = CrashSite::with_form(LayerForm::Whole).changes();
+    assert!(changes.iter().all(|change| !change.starts_with("create .search-")), "{changes:?}");
+    assert!(CrashSite::new().changes().iter().any(|change| change.starts_with("create .search-")));
+}
+
+#[test]
+fn a_build_may_continue_in_the_other_form() {
+    for [begun, continued] in [LayerForm::ALL, [LayerForm::Delta, LayerForm::Whole]] {
+        let mut site = CrashSite::with_form(begun);
+        site.begin();
+        site.form = continued;
+        assert_eq!(site.finish("in the other form"), BuildOutcome::Built, "{begun:?}, {continued:?}");
     }
 }
 

@@ -16,7 +16,7 @@ use crate::build::out_of_core::OutOfCoreBuild;
 use crate::external::PartitionParams;
 use crate::faults::{Fault, Faults};
 use crate::process::thread_pool;
-use crate::{BuildMode, BuildOutcome, BuilderError, TableBuilder, TableSpec};
+use crate::{BuildMode, BuildOutcome, BuilderError, LayerForm, TableBuilder, TableSpec};
 
 fn encodings() -> [Encoding; 4] {
     [Encoding::Byte, Encoding::Mod3, zstd(64), Encoding::Ans(Ans::new(64).unwrap())]
@@ -64,9 +64,12 @@ impl Comparison {
         let storage: Arc<dyn FileSystem> = Faults::new(Fault::Nothing);
         let options = &self.builder().restart(true).overwrite(true).drop_page_cache(true);
         let pool = &thread_pool(self.threads).unwrap();
-        let build = OutOfCoreBuild { storage, options, params, commit_bytes: 300, pool, observer: &() };
-        assert_eq!(build.run(&self.out_of_core()).unwrap(), BuildOutcome::Built);
-        self.assert_same(params);
+        for form in LayerForm::ALL {
+            let storage = Arc::clone(&storage);
+            let build = OutOfCoreBuild { storage, options, params, form, commit_bytes: 300, pool, observer: &() };
+            assert_eq!(build.run(&self.out_of_core()).unwrap(), BuildOutcome::Built);
+            self.assert_same((params, form));
+        }
     }
 
     fn assert_same(&self, params: impl Debug) {

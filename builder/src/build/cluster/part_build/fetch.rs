@@ -179,6 +179,7 @@ impl PartBuild<'_> {
             states: all.states + part.states,
             escapes: all.escapes || part.escapes,
             successors: all.successors + part.successors,
+            is_whole: false,
             wall_s: all.wall_s.max(part.wall_s),
             cpu_s: all.cpu_s + part.cpu_s,
             read: all.read + part.read,

@@ -10,6 +10,7 @@ use crate::cluster::ParcelKind;
 use crate::error::{BuilderError, Result};
 use crate::external::{LayerFile, LayerParts, LayerSummary, NewLayer, Numbering, PackedSegment, SegmentCodec};
 use crate::observer::{BuildPhase, LayerReport};
+use crate::options::LayerForm;
 use crate::process::{Stopwatch, peak_memory};
 use crate::search::ExternalSearch;
 
@@ -32,6 +33,7 @@ impl PartBuild<'_> {
         let mut search = ExternalSearch::new(
             Numbering::of(self.process.options.spec),
             self.params,
+            LayerForm::Delta,
             &self.storage,
             &self.work.dir.spill_path(),
             self.process.observer,
@@ -76,6 +78,7 @@ impl PartBuild<'_> {
         let first = layers.len() - own.len();
         let mut copies: Vec<Copies> = Vec::new();
         for (i, own) in own.into_iter().rev().enumerate() {
+            let own = own.expect("a layer of differences has a copy");
             let segments: Vec<u64> = (0..self.partitioning.segments()).collect();
             segments.par_iter().try_for_each(|&segment| match own.whole_segment(segment)? {
                 Some(bytes) => self.announce(segment, &bytes),
@@ -143,7 +146,7 @@ impl PartBuild<'_> {
     ) -> Result<(LayerFile, LayerFile, LayerReport)> {
         let (stopwatch, before) = (Stopwatch::start(), self.storage.traffic());
         let mut report = LayerReport { layer: distance, process: self.me(), ..LayerReport::default() };
-        let mut out = self.work.create_layer(distance, self.partitioning.segments())?;
+        let mut out = self.work.create_layer(distance, self.partitioning.segments(), LayerForm::Delta)?;
         let summary = match distance {
             0 => self.write_goal(&mut out)?,
             _ => self.expand(search, last_two(copies), &mut out, &mut report)?,
@@ -153,6 +156,7 @@ impl PartBuild<'_> {
             let (read, written) = (traffic.read, traffic.written);
             LayerSummary { wall_s, cpu_s, read, written, peak_bytes: peak_memory(), ..summary }
         })?;
+        let copy = copy.expect("a layer of differences has a copy");
         if self.has_copies() {
             self.send_copy(distance)?;
             self.exchange.barrier()?;
@@ -179,7 +183,7 @@ impl PartBuild<'_> {
             return Ok(LayerSummary::default());
         }
         let goal = goal_segment(&self.partitioning);
-        self.announce(0, &goal.delta.bytes)?;
+        self.announce(0, &goal.layer.bytes)?;
         out.add(&[goal])?;
         out.add_empty(segments - 1);
         Ok(LayerSummary { states: 1, ..LayerSummary::default() })
