@@ -200,21 +200,17 @@ impl TableBuilder {
         let table_bytes = spec.layout()?.file_bytes();
         let needed = memory_needed(spec, symmetry.as_ref(), machine.cores);
         let symmetric = symmetry.is_some() && (params.is_none() || spec.mirrored);
-        let measure = |prefix: Prefix, params: Option<PartitionParams>| {
+        let measure = |prefix: Prefix, out_of_core: Option<(PartitionParams, LayerForm)>| {
             let mirrored = spec.mirrored && Symmetry::of(prefix).is_some();
             let builder = TableBuilder::new(prefix).encoding(spec.encoding).mirror(symmetric).mirrored(mirrored);
-            let builder = match out_of_core {
-                Some((_, form)) => builder.layer_form(form),
-                None => builder,
-            };
-            calibrate(&builder, params, pool, directory, observer)
+            calibrate(&builder, out_of_core, pool, directory, observer)
         };
         let [large, small] = smaller_prefixes(spec.prefix, symmetric);
-        let comparable = params.map(|params| comparable_params(spec.prefix, large, params));
+        let comparable = out_of_core.map(|(params, form)| (comparable_params(spec.prefix, large, params), form));
         let builds = SmallerBuilds {
             calibrations: [measure(large, comparable)?, measure(small, comparable)?],
             threads: pool.current_num_threads(),
-            work: relative_work(spec.prefix, params, large, comparable),
+            work: relative_work(spec.prefix, params, large, comparable.map(|(params, _)| params)),
         };
         Ok(extrapolate(spec, table_bytes, machine, out_of_core, needed, builds))
     }
@@ -267,7 +263,7 @@ fn smaller_prefixes(prefix: Prefix, symmetric: bool) -> [Prefix; 2] {
 
 fn calibrate(
     options: &TableBuilder,
-    params: Option<PartitionParams>,
+    out_of_core: Option<(PartitionParams, LayerForm)>,
     pool: &ThreadPool,
     directory: &Path,
     observer: &dyn Observer,
@@ -277,10 +273,10 @@ fn calibrate(
     let directory = created.map_err(BuilderError::file(directory, "create a directory in it"))?;
     let path = directory.path().join("table.sht");
     let observer = CalibrationObserver::new(observer);
-    match params {
+    match out_of_core {
         None => build_in_memory(&path, options, pool, &observer)?,
-        Some(params) => {
-            OutOfCoreBuild::new(options, params, options.choose_layer_form(&path), pool, &observer).run(&path)?;
+        Some((params, form)) => {
+            OutOfCoreBuild::new(options, params, form, pool, &observer).run(&path)?;
         }
     }
     let CalibrationObserver { layers, peak, started, .. } = observer;

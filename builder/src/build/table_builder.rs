@@ -21,9 +21,10 @@ use crate::search::memory_needed;
 ///
 /// An out-of-core build keeps its layers in a work directory. After an
 /// interruption of any kind, the same build resumes after the last complete
-/// layer. The layers take about 2 to 3 bits of disk space per stored state, or 1 to 2 bits
-/// [as differences](LayerForm::Delta), and are removed while the table is written. The build uses fewer threads than requested if the
-/// memory limit is too small for all of them.
+/// layer. The layers take about 2 to 3 bits of disk space per stored state, or 1 to
+/// 2 bits [as differences](LayerForm::Delta), and are removed while the table is
+/// written. The build uses fewer threads than requested if the memory limit is too
+/// small for all of them.
 ///
 /// ```
 /// use sternhalma_builder::TableBuilder;

@@ -203,11 +203,9 @@ fn layers_are_freed_after_the_table_and_the_journal_are_durable() {
 }
 
 fn crash_everywhere(crash: Crash) {
-    for (form, new_site) in LayerForm::ALL
-        .into_iter()
-        .flat_map(|form| [CrashSite::new, CrashSite::with_commits].map(|new_site: fn() -> CrashSite| (form, new_site)))
-    {
-        let new_site = || CrashSite { form, ..new_site() };
+    let forms = LayerForm::ALL.into_iter();
+    for (form, commits) in forms.flat_map(|form| [(form, false), (form, true)]) {
+        let new_site = || CrashSite { form, ..if commits { CrashSite::with_commits() } else { CrashSite::new() } };
         for (at, change) in new_site().changes().iter().enumerate() {
             if crash == Crash::Torn && !change.starts_with("write") {
                 continue;
