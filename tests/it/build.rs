@@ -198,5 +198,7 @@ fn a_build_too_large_for_the_disk_does_not_start() {
         let amounts = error.split(' ').filter(|word| word.ends_with("iB")).count();
         assert!(error.contains("of disk") && error.contains("available") && amounts == 2, "{words}: {error}");
     }
+    let error = env.run("build --mode out-of-core --layers whole --side 11 --pieces 10").failure();
+    assert!(error.contains("--layers delta"), "{error}");
     assert!(!env.tables().exists());
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use indicatif::HumanBytes;
-use sternhalma_builder::{BuildMode, BuildOutcome, BuilderError, ModeReason, ResourceError, TableBuilder};
+use sternhalma_builder::{BuildMode, BuildOutcome, BuilderError, LayerForm, ModeReason, ResourceError, TableBuilder};
 use sternhalma_data::{Prefix, Table};
 
 use crate::commands::{estimate, info};
@@ -127,14 +127,19 @@ impl Args {
         let work_dir = builder.work_dir_of(path);
         if mode == BuildMode::OutOfCore {
             let form = builder.choose_layer_form(path);
-            let most = HumanBytes(builder.work_bytes(form)?);
-            status!("work directory {}: {} layers, up to {most}", work_dir.display(), form.name());
+            let size = HumanBytes(builder.work_bytes(form)?);
+            status!("work directory {}: {} layers, about {size}", work_dir.display(), form.name());
         }
         let shortage = match builder.check_resources(path) {
             Err(BuilderError::Resources(shortage)) => shortage,
             checked => return Ok(checked?),
         };
         let advice = match (&shortage, mode) {
+            (ResourceError::Disk { file, .. }, BuildMode::OutOfCore)
+                if *file == work_dir && self.layers == Some(LayerForm::Whole) =>
+            {
+                "store less with --layers delta, or choose another place with --work-dir; --plan estimates the need"
+            }
             (ResourceError::Disk { file, .. }, BuildMode::OutOfCore) if *file == work_dir => {
                 "choose another place with --work-dir, or a part of the table with --within; --plan estimates the need"
             }
