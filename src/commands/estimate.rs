@@ -151,8 +151,10 @@ fn cluster_text(plan: &ClusterEstimate) -> String {
     lines.join("\n")
 }
 
-fn seconds(seconds: f64) -> HumanDuration {
-    HumanDuration(Duration::from_secs_f64(seconds))
+/// Returns a time in words. Long times are hours, because a number of days has too few digits.
+fn seconds(seconds: f64) -> String {
+    let hours = seconds / 3600.0;
+    if hours < 24.0 { HumanDuration(Duration::from_secs_f64(seconds)).to_string() } else { format!("{hours:.0} hours") }
 }
 
 fn scaled_from(calibrations: &[Calibration]) -> String {
@@ -203,4 +205,17 @@ fn text(plan: &BuildEstimate) -> String {
         scaled_from(&plan.calibrations),
     ]
     .join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::seconds;
+
+    #[test]
+    fn long_times_are_hours() {
+        assert_eq!(seconds(80.0), "80 seconds");
+        assert_eq!(seconds(22.0 * 60.0), "22 minutes");
+        assert_eq!(seconds(37.2 * 3600.0), "37 hours");
+        assert_eq!(seconds(1000.0 * 3600.0), "1000 hours");
+    }
 }
