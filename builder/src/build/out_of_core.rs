@@ -230,7 +230,7 @@ impl<'a> OutOfCoreBuild<'a> {
         let before = self.storage.traffic();
         let distance = layers.len() as u32;
         let mut out = work.create_layer(distance, search.partitioning.segments(), self.form)?;
-        // The search reads a layer if its segments are whole, and else its copy.
+        // The search reads a layer if its segments are whole, and otherwise its copy.
         let mut last_two = layers.iter().rev().zip(copies).map(|(layer, copy)| copy.as_ref().unwrap_or(layer));
         let [last, earlier] = [last_two.next(), last_two.next()];
         let summary = if last.is_none() {
@@ -321,7 +321,7 @@ pub(super) fn check_layers(work: &WorkDir, segments: u64, freed: u64, observer: 
     Ok(present.len() as u64)
 }
 
-/// Returns the copies of the last two of these layers, the last one first. A layer whose segments are whole needs
+/// Returns the copies of the last two of these layers, the last one first. A layer whose segments are whole has
 /// none. If a copy is missing, both are made from the layers.
 pub(super) fn open_copies(
     work: &WorkDir,

@@ -225,7 +225,8 @@ impl TableBuilder {
     pub fn choose_layer_form(&self, path: impl AsRef<Path>) -> LayerForm {
         let whole_fits = || {
             let work_dir = self.work_dir_of(path);
-            let needed = self.work_bytes(LayerForm::Whole).ok()? + self.spec.layout().ok()?.file_bytes();
+            let (layers, table) = (self.work_bytes(LayerForm::Whole).ok()?, self.spec.layout().ok()?.file_bytes());
+            let needed = layers.saturating_add(table);
             check_disk(&work_dir, needed.saturating_sub(directory_bytes(&work_dir))).ok()
         };
         self.layer_form.unwrap_or_else(|| if whole_fits().is_some() { LayerForm::Whole } else { LayerForm::Delta })

@@ -4,9 +4,9 @@
 //! Moves are reversible, so a successor of a layer is in the layer itself, in
 //! the previous layer or in the next layer. Delayed duplicate detection [Korf
 //! 2004] against two layers therefore suffices, and no set of seen states is
-//! needed. A layer whose segments are *whole* is one file. A layer that is stored
-//! as the difference to the two previous layers has a copy for the search, which
-//! is removed after two more layers ([`NewLayer`]).
+//! needed. The search reads *whole* segments, which can be decoded without other
+//! layers. A layer that is stored as the difference to the two previous layers has
+//! a copy with whole segments, which is removed after two more layers ([`NewLayer`]).
 //!
 //! Context classes ([`Partitioning`]) are processed in order. The states of the
 //! layer in a class are unpacked and expanded as in memory. The states reached

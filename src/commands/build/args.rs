@@ -48,14 +48,14 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Resources")]
     pub memory: Option<ByteSize>,
     /// Search in memory, or out of core in a work directory [default: in memory if the limit allows]
-    #[arg(long, value_name = "MODE", value_parser = mode_parser(), help_heading = "Resources")]
+    #[arg(long, value_name = "MODE", value_parser = name_parser(BuildMode::ALL, BuildMode::name), help_heading = "Resources")]
     #[cfg_attr(feature = "cluster", arg(conflicts_with = "cluster"))]
     pub mode: Option<BuildMode>,
     /// Work directory of an out-of-core build [default: beside the file]
     #[arg(long, value_name = "DIR", help_heading = "Resources")]
     pub work_dir: Option<PathBuf>,
     /// Form of layers out of core: `whole` is faster, `delta` takes less disk space [default: whole if the disk has room]
-    #[arg(long, value_name = "FORM", value_parser = layer_form_parser(), help_heading = "Resources")]
+    #[arg(long, value_name = "FORM", value_parser = name_parser(LayerForm::ALL, LayerForm::name), help_heading = "Resources")]
     #[cfg_attr(feature = "cluster", arg(conflicts_with = "cluster"))]
     pub layers: Option<LayerForm>,
     /// Discard the work of an earlier build in the work directory
@@ -77,16 +77,13 @@ pub struct Args {
     pub json: bool,
 }
 
-fn mode_parser() -> impl TypedValueParser<Value = BuildMode> {
-    let mode = |name: String| BuildMode::ALL.into_iter().find(|mode| mode.name() == name);
-    PossibleValuesParser::new(BuildMode::ALL.map(BuildMode::name))
-        .map(move |name| mode(name).expect("the parser accepts the names of modes"))
-}
-
-fn layer_form_parser() -> impl TypedValueParser<Value = LayerForm> {
-    let form = |name: String| LayerForm::ALL.into_iter().find(|form| form.name() == name);
-    PossibleValuesParser::new(LayerForm::ALL.map(LayerForm::name))
-        .map(move |name| form(name).expect("the parser accepts the names of forms"))
+/// Returns a parser of the names of `values`.
+fn name_parser<T: Copy + Send + Sync + 'static>(
+    values: [T; 2],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    let value = move |given: String| values.into_iter().find(|&value| name(value) == given);
+    PossibleValuesParser::new(values.map(name)).map(move |given| value(given).expect("the parser accepts the names"))
 }
 
 impl Args {
