@@ -376,7 +376,7 @@ pub(super) fn goal_segment(partitioning: &Partitioning) -> PackedLayerSegment {
     words[0] = 1;
     let mut codec = SegmentCodec::new();
     let copy = codec.pack(&words);
-    PackedLayerSegment { layer: copy.in_layer(), copy }
+    PackedLayerSegment { layer: copy.to_layer_segment(), copy }
 }
 
 /// Returns the contents of the table, and the part of its provenance that follows from the layers.

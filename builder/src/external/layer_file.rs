@@ -357,7 +357,7 @@ impl LayerFile {
     /// Returns the bytes of a segment of a copy in the form of a layer. They can be read without other layers. Returns
     /// `None` if the segment is empty.
     pub fn whole_segment(&self, segment: u64) -> Result<Option<Vec<u8>>> {
-        Ok(self.stored_segment(segment)?.map(|frame| segment::whole(&frame)))
+        Ok(self.stored_segment(segment)?.map(|frame| segment::whole_form(&frame)))
     }
 
     /// Reads the packed bytes of a segment. Returns `false` if the segment is empty.

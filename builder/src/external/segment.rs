@@ -28,10 +28,10 @@ impl PackedSegment {
     }
 
     /// Returns the segment in the form of a layer, given that of a copy. It can be read without other layers.
-    pub fn in_layer(&self) -> PackedSegment {
+    pub fn to_layer_segment(&self) -> PackedSegment {
         match &self.bytes[..] {
             [] => PackedSegment::default(),
-            frame => PackedSegment::new(whole(frame)),
+            frame => PackedSegment::new(whole_form(frame)),
         }
     }
 }
@@ -78,7 +78,11 @@ impl SegmentCodec {
         }
         let known = Known { bits: offsets.bits(), layers };
         let delta = delta::encode(words, &known, |word| offsets.references(word));
-        if delta.len() < whole.bytes.len() { PackedSegment::new(with_form(DELTA, &delta)) } else { whole.in_layer() }
+        if delta.len() < whole.bytes.len() {
+            PackedSegment::new(with_form(DELTA, &delta))
+        } else {
+            whole.to_layer_segment()
+        }
     }
 
     /// Fills `words` from the bytes of a segment of a layer whose segments are whole. Returns whether the bytes are
@@ -126,7 +130,7 @@ impl SegmentCodec {
 }
 
 /// Returns the bytes of a segment of a layer with this zstd frame.
-pub(super) fn whole(frame: &[u8]) -> Vec<u8> {
+pub(super) fn whole_form(frame: &[u8]) -> Vec<u8> {
     with_form(WHOLE, frame)
 }
 

@@ -544,7 +544,7 @@ impl<'a> ExternalSearch<'a> {
         }
         let copy = codec.pack(words);
         let layer = match self.form {
-            LayerForm::Whole => copy.in_layer(),
+            LayerForm::Whole => copy.to_layer_segment(),
             LayerForm::Delta => codec.pack_delta(words, &copy, layers, self.partitioning.neighbors(number)),
         };
         (PackedLayerSegment { layer, copy }, states)
