@@ -15,7 +15,7 @@ pub struct BlockArgs {
     /// Small blocks make look-ups fast. Large blocks make the file small.
     #[arg(long, value_name = "N", value_parser = count::<u64>(0), help_heading = "Encoding")]
     block_states: Option<u64>,
-    /// With --encoding zstd: compression level, 1 to 22 [default: 19]
+    /// With --encoding zstd: compression level, 1 to 22 [default: 12]
     #[arg(long, value_name = "L", value_parser = count::<u8>(0), help_heading = "Encoding")]
     level: Option<u8>,
 }

@@ -209,7 +209,7 @@ mod tests {
             }
             let escapes = symbols.iter().zip(distances).filter(|(symbol, _)| **symbol == 3);
             let escapes: Vec<u8> = escapes.map(|(_, &distance)| distance).collect();
-            let mut content = packed(symbols.into_iter());
+            let mut content = packed(&symbols);
             content.extend(escapes);
             content
         }

@@ -34,29 +34,33 @@ impl ZstdEncoder {
 
     /// Returns the bytes of the block of these states.
     pub fn encode(&mut self, states: Intervals, distances: &[u8]) -> Vec<u8> {
-        let symbols = Vec::with_capacity(distances.len());
-        let mut encoder = SymbolEncoder { distances, symbols, escapes: Vec::new() };
+        let mut encoder = SymbolEncoder { distances, symbols: vec![0; distances.len()], at: 0, escapes: Vec::new() };
         dispatch!(level(), simd => Walk::visit(simd, &self.neighbors, &mut self.slice, states, &mut encoder));
-        let mut content = packed(encoder.symbols.into_iter());
+        let mut content = packed(&encoder.symbols);
         content.extend(encoder.escapes);
         self.compressor.compress(&content).expect("the library sizes its own output buffer")
     }
 }
 
-/// The distances of a block to encode, and its symbols so far.
+/// The distances of a block to encode, and its symbols.
 struct SymbolEncoder<'a> {
     distances: &'a [u8],
+    /// The symbols of the first `at` states, followed by zeros.
     symbols: Vec<u8>,
+    at: usize,
     escapes: Vec<u8>,
 }
 
 impl DistanceSource for SymbolEncoder<'_> {
-    #[inline]
+    #[inline(always)]
     fn next(&mut self, predictor: u8, symbol_map: u32) -> u8 {
-        let distance = self.distances[self.symbols.len()];
+        let distance = self.distances[self.at];
         let symbol = if predictor == NONE { ESCAPE } else { symbol_of(distance, predictor, symbol_map) };
-        self.symbols.push(symbol);
-        self.escapes.extend((symbol == ESCAPE).then_some(distance));
+        self.symbols[self.at] = symbol;
+        self.at += 1;
+        if symbol == ESCAPE {
+            self.escapes.push(distance);
+        }
         distance
     }
 
@@ -68,17 +72,40 @@ impl DistanceSource for SymbolEncoder<'_> {
 }
 
 /// Packs symbols into two bits each, from the lowest bits of each byte up.
-pub(crate) fn packed(symbols: impl ExactSizeIterator<Item = u8>) -> Vec<u8> {
-    let mut out = vec![0; symbols.len().div_ceil(SYMBOLS_PER_BYTE)];
-    for (i, symbol) in symbols.enumerate() {
-        out[i / SYMBOLS_PER_BYTE] |= symbol << (2 * (i % SYMBOLS_PER_BYTE));
+pub(crate) fn packed(symbols: &[u8]) -> Vec<u8> {
+    let pack = |symbols: [u8; SYMBOLS_PER_BYTE]| symbols.iter().rev().fold(0, |byte, symbol| byte << 2 | symbol);
+    let (whole, rest) = symbols.as_chunks();
+    let mut out: Vec<u8> = whole.iter().map(|&symbols| pack(symbols)).collect();
+    if !rest.is_empty() {
+        out.push(pack(std::array::from_fn(|i| rest.get(i).copied().unwrap_or(0))));
     }
     out
 }
 
+#[inline(always)]
 fn symbol_of(distance: u8, predictor: u8, symbol_map: u32) -> u8 {
     let difference = distance.wrapping_sub(predictor).wrapping_add(1);
-    (0..ESCAPE).find(|symbol| symbol_map >> (2 * symbol) & 3 == u32::from(difference)).unwrap_or(ESCAPE)
+    SYMBOLS[symbol_map as usize % SYMBOLS.len()] >> (2 * difference.min(ESCAPE)) & 3
+}
+
+/// The inverse of each symbol map, which is a permutation of the differences: the symbols of −1, 0 and +1,
+/// and [`ESCAPE`] for all other differences. Each has two bits, the first one the lowest.
+static SYMBOLS: [u8; 64] = symbols();
+
+const fn symbols() -> [u8; 64] {
+    let mut symbols = [u8::MAX; 64];
+    let mut map = 0;
+    while map < symbols.len() {
+        let mut symbol = 0;
+        while symbol < ESCAPE {
+            let place = 2 * (map >> (2 * symbol) & 3);
+            symbols[map] = symbols[map] & !(3 << place) | symbol << place;
+            symbol += 1;
+        }
+        symbols[map] |= ESCAPE << (2 * ESCAPE);
+        map += 1;
+    }
+    symbols
 }
 
 /// A decompressed block: one symbol per state, followed by the distances of the
@@ -272,7 +299,7 @@ mod tests {
             symbols[0] = ESCAPE;
             let states = symbols.len();
             let escaped: Vec<usize> = (0..states).filter(|&i| symbols[i] == ESCAPE).collect();
-            let mut content = packed(symbols.into_iter());
+            let mut content = packed(&symbols);
             content.extend(&escapes[..escaped.len()]);
             let frame = zstd::bulk::compress(&content, 1).unwrap();
             let content = decompress(&frame, states).expect("the content is valid");

@@ -99,9 +99,9 @@ impl Zstd {
 }
 
 impl Default for Zstd {
-    /// Returns blocks of 32,768 states at level 19.
+    /// Returns blocks of 32,768 states at level 12.
     fn default() -> Zstd {
-        Zstd { block_bits: 15, level: 19 }
+        Zstd { block_bits: 15, level: 12 }
     }
 }
 

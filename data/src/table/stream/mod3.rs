@@ -182,7 +182,7 @@ impl<'a> Mod3Stream<'a> {
         if self.table.info().mirrored {
             let ranks = self.start..prefix.states().min(self.start + UNFOLDED);
             let values = self.table.unfold(ranks.clone(), &mut DecodedBlocks::new(0))?;
-            return Ok(Window { bytes: Cow::Owned(packed(values.into_iter())), ranks });
+            return Ok(Window { bytes: Cow::Owned(packed(&values)), ranks });
         }
         let back = usize::from(self.cells[self.pieces - 1]);
         Ok(Window { bytes: Cow::Borrowed(self.table.partition_bytes(back)), ranks: prefix.partition(back) })
