@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use sternhalma_builder::{BuildMode, BuilderError, MachineSpec, SampleSpec, TableBuilder, TableConverter, Verifier};
+use sternhalma_builder::{
+    BuildMode, BuilderError, LayerForm, MachineSpec, SampleSpec, TableBuilder, TableConverter, Verifier,
+};
 use sternhalma_data::table::fs::parent_directory;
 use sternhalma_data::{Encoding, Prefix, table};
 
@@ -19,11 +21,16 @@ fn parse_encoding(name: &str) -> PyResult<Encoding> {
     name.parse().map_err(|error: table::EncodingError| PyValueError::new_err(error.to_string()))
 }
 
-/// Returns the mode with this name.
-fn parse_mode(name: &str) -> PyResult<BuildMode> {
-    let names = BuildMode::ALL.map(BuildMode::name).join("' or '");
-    let mode = BuildMode::ALL.into_iter().find(|mode| mode.name() == name);
-    mode.ok_or_else(|| PyValueError::new_err(format!("expected the mode '{names}', got {name:?}")))
+/// Returns the value with this name. `kind` is what the values are.
+fn parse_name<T: Copy, const N: usize>(
+    kind: &str,
+    all: [T; N],
+    name_of: fn(T) -> &'static str,
+    name: &str,
+) -> PyResult<T> {
+    let names = all.map(name_of).join("' or '");
+    let found = all.into_iter().find(|&value| name_of(value) == name);
+    found.ok_or_else(|| PyValueError::new_err(format!("expected the {kind} '{names}', got {name:?}")))
 }
 
 /// Returns the builder of a table.
@@ -34,13 +41,18 @@ fn table_builder(
     mirrored: Option<bool>,
     threads: usize,
     memory: u64,
+    layer_form: Option<&str>,
 ) -> PyResult<TableBuilder> {
     let board_error = |error: sternhalma_data::BoardError| exceptions::BoardError::new_err(error.to_string());
     let prefix = match within {
         Some(within) => Prefix::new(board.0, within).map_err(board_error)?,
         None => Prefix::whole(board.0),
     };
-    let builder = TableBuilder::new(prefix).encoding(parse_encoding(encoding)?).threads(threads).memory_limit(memory);
+    let mut builder =
+        TableBuilder::new(prefix).encoding(parse_encoding(encoding)?).threads(threads).memory_limit(memory);
+    if let Some(form) = layer_form {
+        builder = builder.layer_form(parse_name("form of layers", LayerForm::ALL, LayerForm::name, form)?);
+    }
     Ok(match mirrored {
         Some(true) => builder.mirrored(true),
         Some(false) => builder.mirror(false),
@@ -71,16 +83,17 @@ pub fn build(
     overwrite: bool,
     memory: u64,
     mode: Option<&str>,
+    layer_form: Option<&str>,
     work_dir: Option<PathBuf>,
     fresh: bool,
     threads: usize,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PathBuf> {
-    let mut builder =
-        table_builder(board, within, encoding, mirrored, threads, memory)?.restart(fresh).overwrite(overwrite);
+    let builder = table_builder(board, within, encoding, mirrored, threads, memory, layer_form)?;
+    let mut builder = builder.restart(fresh).overwrite(overwrite);
     let path = table_path(&builder, path)?;
     if let Some(mode) = mode {
-        builder = builder.mode(parse_mode(mode)?);
+        builder = builder.mode(parse_name("mode", BuildMode::ALL, BuildMode::name, mode)?);
     }
     if let Some(dir) = work_dir {
         builder = builder.work_dir(dir);
@@ -100,9 +113,9 @@ pub fn build(
     Ok(path)
 }
 
-/// The estimate of a build: mode, states, layers, bytes of memory, table, disk, reads and writes, and seconds of the
+/// The estimate of a build: mode, form of layers, states, layers, bytes of memory, table, disk, reads and writes, and seconds of the
 /// processor and in all.
-type Plan = (&'static str, u64, usize, u64, u64, u64, u64, u64, f64, f64);
+type Plan = (&'static str, Option<&'static str>, u64, usize, u64, u64, u64, u64, u64, f64, f64);
 
 /// Estimates the cost of a build on a machine with a number of cores, a memory limit, a page cache, and a disk with a
 /// rate in bytes per second. Without a rate, the disk is measured.
@@ -116,13 +129,14 @@ pub fn plan(
     mirrored: Option<bool>,
     path: Option<PathBuf>,
     memory: u64,
+    layer_form: Option<&str>,
     threads: usize,
     cores: Option<usize>,
     disk_rate: Option<f64>,
     cache: u64,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Plan> {
-    let builder = table_builder(board, within, encoding, mirrored, threads, memory)?;
+    let builder = table_builder(board, within, encoding, mirrored, threads, memory, layer_form)?;
     let path = table_path(&builder, path)?;
     let directory = parent_directory(&path);
     std::fs::create_dir_all(directory)?;
@@ -135,6 +149,7 @@ pub fn plan(
     let bytes = (plan.memory_bytes, plan.table_bytes, plan.disk_bytes, plan.read_bytes, plan.written_bytes);
     Ok((
         plan.mode.name(),
+        plan.layer_form.map(LayerForm::name),
         plan.states,
         plan.layers,
         bytes.0,

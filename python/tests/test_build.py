@@ -61,6 +61,12 @@ def test_modes_memory_and_threads_change_nothing(tmp_path: Path, tables: dict[st
         assert table.checksum == tables["zstd-mirrored"].checksum
 
 
+@pytest.mark.parametrize("form", ["whole", "delta"])
+def test_the_form_of_layers_changes_nothing(tmp_path: Path, tables: dict[str, sh.Table], form: str) -> None:
+    table = sh.build(board=BOARD, path=tmp_path / "t.sht", mode="out-of-core", layer_form=form, encoding="zstd")
+    assert table.checksum == tables["zstd-mirrored"].checksum
+
+
 def test_an_exception_of_the_callback_stops_the_build(tmp_path: Path) -> None:
     def fail(*_: Any) -> None:
         raise LookupError("enough")
@@ -101,6 +107,7 @@ def test_wrong_arguments_are_refused(tmp_path: Path, tables: dict[str, sh.Table]
     cases: list[tuple[dict[str, Any], type[Exception]]] = [
         ({"encoding": "gzip"}, ValueError),
         ({"mode": "somewhere"}, ValueError),
+        ({"layer_form": "small"}, ValueError),
         ({"memory": "much"}, ValueError),
         ({"memory": 0}, ValueError),
         ({"memory": 2**64}, ValueError),

@@ -9,7 +9,7 @@ import sternhalma as sh
 
 BOARD = sh.Board(7, 6)
 LARGE = sh.Board(8, 6)
-EXACT = ["mode", "states", "layers", "memory_bytes", "table_bytes"]
+EXACT = ["mode", "layer_form", "states", "layers", "memory_bytes", "table_bytes"]
 NEAR = ["disk_bytes", "read_bytes", "written_bytes"]
 
 
@@ -27,6 +27,13 @@ def test_the_command_line_estimates_the_same(
     assert plan.cpu_s > 0 and plan.wall_s > 0
     assert plan.mode == ("in-memory" if memory == "1GiB" else "out-of-core")
     assert list(tmp_path.glob("*.sht")) == [] and list(tmp_path.glob(".*")) == []
+
+
+def test_layers_have_the_requested_form(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"board": LARGE, "encoding": "mod3", "memory": "32MiB", "path": tmp_path / "t.sht"}
+    whole, delta = (sh.plan(**options, layer_form=form) for form in ["whole", "delta"])
+    assert (whole.layer_form, delta.layer_form) == ("whole", "delta")
+    assert whole.disk_bytes > delta.disk_bytes
 
 
 def test_an_estimate_is_near_the_build(tmp_path: Path) -> None:

@@ -51,6 +51,7 @@ def build(
     overwrite: bool = False,
     memory: int | str | None = None,
     mode: str | None = None,
+    layer_form: str | None = None,
     work_dir: str | os.PathLike[str] | None = None,
     fresh: bool = False,
     threads: int = 0,
@@ -63,8 +64,10 @@ def build(
     default the table's name in the tables directory.
 
     `memory` limits the memory, as bytes or a text such as "2GiB"; the default is three quarters of the machine's.
-    `mode` is "in-memory", "out-of-core", or `None` for the one that the limit allows. An interrupted out-of-core
-    build resumes with the same arguments, unless `fresh` discards its work directory `work_dir`.
+    `mode` is "in-memory", "out-of-core", or `None` for the one that the limit allows. `layer_form` is the form of the
+    layers of an out-of-core build: "whole" is faster, "delta" takes less disk space, and `None` is "whole" if the disk
+    has room. An interrupted out-of-core build resumes with the same arguments, unless `fresh` discards its work
+    directory `work_dir`.
 
     `progress` is called with the phase, the complete steps and all steps; it may be a progress bar of tqdm.
     Ctrl-C stops the build with `KeyboardInterrupt`, and so does any exception of `progress`.
@@ -80,6 +83,7 @@ def build(
         overwrite,
         memory_of(memory),
         mode,
+        layer_form,
         None if work_dir is None else os.fspath(work_dir),
         fresh,
         _threads(threads),
@@ -91,12 +95,13 @@ def build(
 class Plan(NamedTuple):
     """The estimated cost of a build.
 
-    `mode` is "in-memory" or "out-of-core". `memory_bytes` and `disk_bytes` are the largest use at any time, and
-    `table_bytes` is the length of the file. `cpu_s` is the time of all cores, and `wall_s` the elapsed time, in
-    seconds.
+    `mode` is "in-memory" or "out-of-core", and `layer_form` is `None` in memory. `memory_bytes` and `disk_bytes` are
+    the largest use at any time, and `table_bytes` is the length of the file. `cpu_s` is the time of all cores, and
+    `wall_s` the elapsed time, in seconds.
     """
 
     mode: str
+    layer_form: str | None
     states: int
     layers: int
     memory_bytes: int
@@ -116,6 +121,7 @@ def plan(
     mirrored: bool | None = None,
     path: str | os.PathLike[str] | None = None,
     memory: int | str | None = None,
+    layer_form: str | None = None,
     threads: int = 0,
     cores: int | None = None,
     disk_rate: float | None = None,
@@ -143,6 +149,7 @@ def plan(
         mirrored,
         None if path is None else os.fspath(path),
         limit,
+        layer_form,
         _threads(threads),
         cores,
         disk_rate,

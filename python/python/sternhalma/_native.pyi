@@ -223,6 +223,7 @@ def build(
     overwrite: bool,
     memory: int,
     mode: str | None,
+    layer_form: str | None,
     work_dir: str | None,
     fresh: bool,
     threads: int,
@@ -235,12 +236,13 @@ def plan(
     mirrored: bool | None,
     path: str | None,
     memory: int,
+    layer_form: str | None,
     threads: int,
     cores: int | None,
     disk_rate: float | None,
     cache: int,
     progress: _Callback,
-) -> tuple[str, int, int, int, int, int, int, int, float, float]: ...
+) -> tuple[str, str | None, int, int, int, int, int, int, int, float, float]: ...
 def verify(
     table: Table,
     deep: bool,
