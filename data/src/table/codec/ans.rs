@@ -8,7 +8,7 @@ use sternhalma_cpu::level;
 
 use super::context::{LowerCells, NextDistance, Workspace};
 use super::intervals::Intervals;
-use super::models::{ESCAPE, Model, decode_escaped, encode_escaped, models};
+use super::models::{CodedSymbol, ESCAPE, Model, cheapest_model, decode_escaped, encode_escaped, models};
 use super::rans::{Decoder, Encoder};
 use crate::board::Geometry;
 
@@ -19,8 +19,8 @@ thread_local! {
 /// An encoder of blocks.
 pub(super) struct AnsEncoder {
     lower: LowerCells,
-    /// The contexts and symbols of a block: four times the context, plus the symbol.
-    symbols: Vec<u16>,
+    /// The symbols of a block.
+    symbols: Vec<CodedSymbol>,
 }
 
 impl AnsEncoder {
@@ -40,17 +40,14 @@ impl AnsEncoder {
         WORKSPACE.with_borrow_mut(|workspace| {
             workspace.visit(simd, &self.lower, states, &mut recorder);
         });
-        let symbols = || self.symbols.iter().map(|&packed| (usize::from(packed / 4), packed as u8 % 4));
-        let cost = |model: &Model| symbols().map(|(context, symbol)| model.cost(context, symbol)).sum::<u64>();
-        let costs = models().iter().map(cost);
-        let (number, _) = costs.enumerate().min_by_key(|&(_, cost)| cost).expect("there are models");
+        let number = cheapest_model(&self.symbols);
         let model = &models()[number];
         let mut encoder = Encoder::new();
-        for ((context, symbol), &distance) in symbols().zip(distances).rev() {
-            if symbol == ESCAPE {
+        for (&symbol, &distance) in self.symbols.iter().zip(distances).rev() {
+            if symbol.is_escape() {
                 encode_escaped(&mut encoder, distance);
             }
-            model.encode(&mut encoder, context, symbol);
+            model.encode(&mut encoder, symbol);
         }
         let mut bytes = vec![number as u8];
         encoder.finish(&mut bytes);
@@ -61,7 +58,7 @@ impl AnsEncoder {
 /// The distances of a block to encode, and its symbols so far.
 struct Recorder<'a> {
     distances: &'a [u8],
-    symbols: &'a mut Vec<u16>,
+    symbols: &'a mut Vec<CodedSymbol>,
 }
 
 impl NextDistance for Recorder<'_> {
@@ -69,7 +66,7 @@ impl NextDistance for Recorder<'_> {
     fn next(&mut self, context: usize, base: u8) -> u8 {
         let distance = self.distances[self.symbols.len()];
         let difference = distance.wrapping_sub(base).wrapping_add(1);
-        self.symbols.push(4 * context as u16 + u16::from(difference.min(ESCAPE)));
+        self.symbols.push(CodedSymbol::new(context, difference.min(ESCAPE)));
         distance
     }
 }

@@ -22,6 +22,43 @@ static MODELS: LazyLock<Vec<Model>> = LazyLock::new(|| {
     lengths.chunks_exact(3 * CONTEXTS).map(Model::of).collect()
 });
 
+/// The number of models.
+const COUNT: usize = FILE.len() / (2 * 3 * CONTEXTS);
+/// The costs of each [`CodedSymbol`] in 1/256 bits, by model, without the distance after [`ESCAPE`].
+static COSTS: LazyLock<Vec<[u16; COUNT]>> = LazyLock::new(|| {
+    let cost = |length: u16| (256.0 * (f64::from(SLOTS) / f64::from(length)).log2()).round() as u16;
+    let costs = |symbol: usize| std::array::from_fn(|model: usize| cost(MODELS[model].ranges[symbol].length));
+    (0..4 * CONTEXTS).map(costs).collect()
+});
+
+/// A symbol with its context: four times the context, plus the symbol.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CodedSymbol(u16);
+
+impl CodedSymbol {
+    #[inline(always)]
+    pub fn new(context: usize, symbol: u8) -> CodedSymbol {
+        CodedSymbol(4 * context as u16 + u16::from(symbol))
+    }
+
+    #[inline(always)]
+    pub fn is_escape(self) -> bool {
+        self.0 % 4 == u16::from(ESCAPE)
+    }
+}
+
+/// Returns the number of the model with the least cost of these symbols, the first one of several.
+#[inline(always)]
+pub(super) fn cheapest_model(symbols: &[CodedSymbol]) -> usize {
+    let mut sums = [0u64; COUNT];
+    let costs = &COSTS[..];
+    for symbol in symbols {
+        sums.iter_mut().zip(costs[usize::from(symbol.0)]).for_each(|(sum, cost)| *sum += u64::from(cost));
+    }
+    let (number, _) = sums.into_iter().enumerate().min_by_key(|&(_, sum)| sum).expect("there are models");
+    number
+}
+
 /// The entries of a model, so that `context % ROOM` needs no bounds check.
 const ROOM: usize = CONTEXTS.next_power_of_two();
 
@@ -34,8 +71,15 @@ pub(super) fn models() -> &'static [Model] {
 #[derive(Debug)]
 pub(super) struct Model {
     contexts: Box<[Context; ROOM]>,
-    /// The cost of each symbol in each context, in 1/256 bits.
-    costs: Box<[[u16; 4]; CONTEXTS]>,
+    /// The ranges of each [`CodedSymbol`].
+    ranges: Vec<SlotRange>,
+}
+
+/// The range of a symbol.
+#[derive(Clone, Copy, Debug)]
+struct SlotRange {
+    start: u16,
+    length: u16,
 }
 
 /// The symbols of a context, the likeliest first.
@@ -54,31 +98,18 @@ impl Model {
             let [low, equal, high] = lengths[context];
             [low, equal, high, SLOTS as u16 - low - equal - high]
         };
-        let cost = |length: u16| (256.0 * (f64::from(SLOTS) / f64::from(length)).log2()).round() as u16;
         let mut contexts: Vec<Context> = (0..CONTEXTS).map(|context| Context::of(lengths(context))).collect();
+        let ranges = contexts.iter().flat_map(Context::ranges).collect();
         contexts.resize(ROOM, contexts[0]);
-        let costs: Vec<[u16; 4]> = (0..CONTEXTS).map(|context| lengths(context).map(cost)).collect();
-        let whole = "there is one entry per context";
-        Model {
-            contexts: contexts.into_boxed_slice().try_into().expect(whole),
-            costs: costs.into_boxed_slice().try_into().expect(whole),
-        }
-    }
-
-    /// Returns the cost of a symbol in 1/256 bits, without the distance after [`ESCAPE`].
-    #[inline]
-    pub fn cost(&self, context: usize, symbol: u8) -> u64 {
-        self.costs[context][usize::from(symbol)].into()
+        let contexts = contexts.into_boxed_slice().try_into().expect("there is one entry per context");
+        Model { contexts, ranges }
     }
 
     /// Encodes a symbol before those that have been encoded.
     #[inline]
-    pub fn encode(&self, encoder: &mut Encoder, context: usize, symbol: u8) {
-        let Context { ends: [first, second, third], symbols } = self.contexts[context % ROOM];
-        let starts = [0, first, second, third, SLOTS as u16];
-        let place = (0..4).find(|place| symbols >> (2 * place) & 3 == u16::from(symbol)).unwrap_or(3);
-        let (start, end) = (starts[place], starts[place + 1]);
-        encoder.push(start.into(), (end - start).into());
+    pub fn encode(&self, encoder: &mut Encoder, symbol: CodedSymbol) {
+        let SlotRange { start, length } = self.ranges[usize::from(symbol.0)];
+        encoder.push(start.into(), length.into());
     }
 
     /// Decodes the next symbol.
@@ -111,6 +142,17 @@ impl Context {
         let (first, second) = (length(0), length(0) + length(1));
         let packed = symbols.iter().rev().fold(0, |packed, &symbol| packed << 2 | u16::from(symbol));
         Context { ends: [first, second, second + length(2)], symbols: packed }
+    }
+
+    /// Returns the ranges of the symbols, by symbol.
+    fn ranges(&self) -> [SlotRange; 4] {
+        let Context { ends: [first, second, third], symbols } = *self;
+        let mut ranges = [SlotRange { start: 0, length: 0 }; 4];
+        let ends = [first, second, third, SLOTS as u16];
+        for (place, (start, end)) in std::iter::once(0).chain(ends).zip(ends).enumerate() {
+            ranges[usize::from(symbols >> (2 * place) & 3)] = SlotRange { start, length: end - start };
+        }
+        ranges
     }
 }
 

@@ -36,7 +36,8 @@ impl Encoder {
             self.words.push(self.state as u32);
             self.state >>= 32;
         }
-        self.state = ((self.state / length) << SLOT_BITS) + self.state % length + start;
+        let quotient = divide(self.state, length);
+        self.state = (quotient << SLOT_BITS) + (self.state - quotient * length) + start;
     }
 
     /// Appends the coded bytes to `out`.
@@ -44,6 +45,32 @@ impl Encoder {
         out.extend_from_slice(&self.state.to_le_bytes());
         self.words.iter().rev().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
     }
+}
+
+/// Divides a number below 2^63 by a length of 1 to [`SLOTS`]: Granlund and Montgomery (1994), theorem 4.2.
+#[inline]
+fn divide(dividend: u64, length: u64) -> u64 {
+    let product = u128::from(dividend) * u128::from(RECIPROCALS[length as usize]);
+    (product >> 63) as u64 >> bits_below(length)
+}
+
+/// For each length, 2^63 times the power of two that is not below it, divided by the length, and rounded up to a
+/// greater integer. The entry of 0 is not used.
+static RECIPROCALS: [u64; SLOTS as usize + 1] = reciprocals();
+
+const fn reciprocals() -> [u64; SLOTS as usize + 1] {
+    let mut reciprocals = [0; SLOTS as usize + 1];
+    let mut length = 1;
+    while length <= SLOTS as u64 {
+        reciprocals[length as usize] = ((1 << (63 + bits_below(length))) / length as u128 + 1) as u64;
+        length += 1;
+    }
+    reciprocals
+}
+
+/// Returns the binary logarithm of the power of two that is not below the length.
+const fn bits_below(length: u64) -> u32 {
+    u64::BITS - (length - 1).leading_zeros()
 }
 
 impl Default for Encoder {
@@ -107,7 +134,23 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn quotients_at_multiples_of_all_lengths_are_exact() {
+        for length in 1..=u64::from(SLOTS) {
+            for quotient in [0, 1, 2, LOW / length, (LOW << 32) / length - 1] {
+                let multiple = quotient * length;
+                assert_eq!(divide(multiple, length), quotient);
+                assert_eq!(divide(multiple + length - 1, length), quotient, "{multiple} / {length}");
+            }
+        }
+    }
+
     proptest! {
+        #[test]
+        fn quotients_are_exact(dividend in 0..LOW << 32, length in 1..=u64::from(SLOTS)) {
+            prop_assert_eq!(divide(dividend, length), dividend / length);
+        }
+
         #[test]
         fn symbols_decode_as_encoded(
             symbols in prop::collection::vec((0u32..SLOTS, 1u32..=SLOTS), 0..2000),
