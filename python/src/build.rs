@@ -21,7 +21,7 @@ fn parse_encoding(name: &str) -> PyResult<Encoding> {
     name.parse().map_err(|error: table::EncodingError| PyValueError::new_err(error.to_string()))
 }
 
-/// Returns the value with this name. `kind` is what the values are.
+/// Returns the value with this name. `kind` names the type of the values in the error.
 fn parse_name<T: Copy, const N: usize>(
     kind: &str,
     all: [T; N],
@@ -113,8 +113,8 @@ pub fn build(
     Ok(path)
 }
 
-/// The estimate of a build: mode, form of layers, states, layers, bytes of memory, table, disk, reads and writes, and seconds of the
-/// processor and in all.
+/// The estimate of a build: mode, form of layers, states, layers, bytes of memory, table, disk, reads and writes, and
+/// seconds of the processor and in all.
 type Plan = (&'static str, Option<&'static str>, u64, usize, u64, u64, u64, u64, u64, f64, f64);
 
 /// Estimates the cost of a build on a machine with a number of cores, a memory limit, a page cache, and a disk with a

@@ -47,29 +47,28 @@ impl Encoder {
     }
 }
 
-/// Divides a number below 2^63 by a length of 1 to [`SLOTS`]: Granlund and Montgomery (1994), theorem 4.2.
+/// Divides a number below 2^63 by a length of 1 to [`SLOTS`] [Granlund and Montgomery 1994, theorem 4.2].
 #[inline]
 fn divide(dividend: u64, length: u64) -> u64 {
     let product = u128::from(dividend) * u128::from(RECIPROCALS[length as usize]);
-    (product >> 63) as u64 >> bits_below(length)
+    (product >> 63) as u64 >> ceil_log2(length)
 }
 
-/// For each length, 2^63 times the power of two that is not below it, divided by the length, and rounded up to a
-/// greater integer. The entry of 0 is not used.
+/// For each length `d`, ⌊2^(63 + l) / d⌋ + 1, where `l` is ⌈log₂ d⌉. The entry of length 0 is not used.
 static RECIPROCALS: [u64; SLOTS as usize + 1] = reciprocals();
 
 const fn reciprocals() -> [u64; SLOTS as usize + 1] {
     let mut reciprocals = [0; SLOTS as usize + 1];
     let mut length = 1;
     while length <= SLOTS as u64 {
-        reciprocals[length as usize] = ((1 << (63 + bits_below(length))) / length as u128 + 1) as u64;
+        reciprocals[length as usize] = ((1 << (63 + ceil_log2(length))) / length as u128 + 1) as u64;
         length += 1;
     }
     reciprocals
 }
 
-/// Returns the binary logarithm of the power of two that is not below the length.
-const fn bits_below(length: u64) -> u32 {
+/// Returns the binary logarithm of the length, rounded up.
+const fn ceil_log2(length: u64) -> u32 {
     u64::BITS - (length - 1).leading_zeros()
 }
 

@@ -85,27 +85,27 @@ pub(crate) fn packed(symbols: &[u8]) -> Vec<u8> {
 #[inline(always)]
 fn symbol_of(distance: u8, predictor: u8, symbol_map: u32) -> u8 {
     let difference = distance.wrapping_sub(predictor).wrapping_add(1);
-    SYMBOLS[symbol_map as usize % SYMBOLS.len()] >> (2 * difference.min(ESCAPE)) & 3
+    INVERSE_MAPS[symbol_map as usize % INVERSE_MAPS.len()] >> (2 * difference.min(ESCAPE)) & 3
 }
 
-/// The inverse of each symbol map, which is a permutation of the differences: the symbols of −1, 0 and +1,
-/// and [`ESCAPE`] for all other differences. Each has two bits, the first one the lowest.
-static SYMBOLS: [u8; 64] = symbols();
+/// The inverse of each symbol map, which is a permutation of the differences −1, 0 and +1. It has the symbols of
+/// these differences, and [`ESCAPE`] for all others, in two bits each. The symbol of −1 is in the lowest bits.
+static INVERSE_MAPS: [u8; 64] = inverse_maps();
 
-const fn symbols() -> [u8; 64] {
-    let mut symbols = [u8::MAX; 64];
+const fn inverse_maps() -> [u8; 64] {
+    let mut inverses = [u8::MAX; 64];
     let mut map = 0;
-    while map < symbols.len() {
+    while map < inverses.len() {
         let mut symbol = 0;
         while symbol < ESCAPE {
             let place = 2 * (map >> (2 * symbol) & 3);
-            symbols[map] = symbols[map] & !(3 << place) | symbol << place;
+            inverses[map] = inverses[map] & !(3 << place) | symbol << place;
             symbol += 1;
         }
-        symbols[map] |= ESCAPE << (2 * ESCAPE);
+        inverses[map] |= ESCAPE << (2 * ESCAPE);
         map += 1;
     }
-    symbols
+    inverses
 }
 
 /// A decompressed block: one symbol per state, followed by the distances of the
