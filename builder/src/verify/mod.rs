@@ -8,6 +8,7 @@ mod checkpoint;
 mod class_loader;
 #[cfg(feature = "cluster")]
 mod cluster;
+mod context_run;
 mod distance_windows;
 mod partitioned;
 mod proof;

@@ -167,7 +167,7 @@ fn spill_successors(
 /// distance. All contexts of the segment must have been walked.
 fn check_descent(proof: &Proof, loaded: &LoadedSegment, first_rank: u64, spill: &SpillBuffer) -> Result<()> {
     let range = loaded.at..loaded.at + loaded.words();
-    let mut words: Vec<u64> = proof.descends[range].iter().map(|word| word.load(Relaxed)).collect();
+    let mut words: Vec<u64> = proof.states.descends[range].iter().map(|word| word.load(Relaxed)).collect();
     let mut buffer = vec![0; words.len()];
     spill.take(loaded.number, &mut words, &mut buffer, &mut SegmentCodec::new())?;
     let segment = &loaded.segment;

@@ -10,19 +10,25 @@
 //! Moves are enumerated by context, which consists of the pieces that a move
 //! leaves in place. A move connects two cells if they are neighbors, or if
 //! jumps over the context's pieces connect them. Jumps are reversible.
-//! The [`search`](crate::search) generates moves in another way.
+//! The [`search`](crate::search) generates moves in another way. Contexts that differ only in the
+//! lowest piece are checked together ([`ContextRun`]).
 //!
 //! A mirrored table stores one distance for both states of a mirrored pair. The proof in memory
 //! therefore walks only one context of each mirrored pair of contexts, and requires a decreasing
 //! move of only one state of each pair. The other state has the mirror image of this move.
 
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use fearless_simd::{Simd, dispatch};
+use fearless_simd_macros::simd;
 use rayon::prelude::*;
+use sternhalma_cpu::level;
 use sternhalma_data::board::{Symmetry, choose};
-use sternhalma_data::{Cell, CellSet, Geometry, Prefix, Rank, State, States, Table};
+use sternhalma_data::{Cell, CellSet, Prefix, Rank, State, Table};
 
+use super::context_run::{ContextRun, LANES, LargeStep, StatesByPosition};
+use crate::bits::low_mask;
 use crate::error::{BuilderError, Result};
 use crate::observer::{BuildPhase, Observer};
 use crate::ranks::BitOffsets;
@@ -30,7 +36,7 @@ use crate::ranks::BitOffsets;
 /// The contexts that a thread takes at a time.
 const GRAIN: u64 = 1 << 14;
 
-/// The canonical states that a thread takes at a time.
+/// The states that a thread takes at a time.
 const STATES_GRAIN: u64 = 1 << 16;
 
 /// Returns a bitmap of `words` words.
@@ -100,29 +106,47 @@ pub(super) fn prove_in_memory(table: &Table, observer: &dyn Observer) -> Result<
     descends[0].fetch_or(1, Relaxed);
     let without_descent = match symmetry {
         Some(symmetry) => first_pair_without_descent(&descends, symmetry),
-        None => first_without_descent(&descends, distances.len()),
+        None => first_without_descent(&descends, distances.len() as u64),
     };
     if let Some(rank) = without_descent {
-        return Err(proof.no_descent(rank as u64, rank));
+        return Err(proof.no_descent(rank, rank as usize));
     }
     compare_with_header(table, distances[0], &count_layers(&distances), boundary_layer)
 }
 
-fn is_set(words: &[AtomicU64], bit: usize) -> bool {
-    words[bit / 64].load(Relaxed) >> (bit % 64) & 1 != 0
+/// Returns the rank of the first of these states whose bit is not set and that `is_missing`.
+fn first_unset(words: &[AtomicU64], states: Range<u64>, is_missing: impl Fn(u64) -> bool) -> Option<u64> {
+    (states.start / 64..states.end.div_ceil(64)).find_map(|word| {
+        let first = 64 * word;
+        let inside = low_mask(states.end - first) & !low_mask(states.start.saturating_sub(first));
+        let mut unset = inside & !words[word as usize].load(Relaxed);
+        while unset != 0 {
+            let rank = first + u64::from(unset.trailing_zeros());
+            if is_missing(rank) {
+                return Some(rank);
+            }
+            unset &= unset - 1;
+        }
+        None
+    })
 }
 
-/// Returns the rank of the first of `states` states whose bit is not set.
-fn first_without_descent(words: &[AtomicU64], states: usize) -> Option<usize> {
-    (0..states).into_par_iter().find_first(|&rank| !is_set(words, rank))
+/// Returns the rank of the first state whose bit is not set.
+fn first_without_descent(words: &[AtomicU64], states: u64) -> Option<u64> {
+    let batches = (0..states.div_ceil(STATES_GRAIN)).into_par_iter();
+    batches.find_map_first(|batch| {
+        let first = batch * STATES_GRAIN;
+        first_unset(words, first..states.min(first + STATES_GRAIN), |_| true)
+    })
 }
 
 /// Returns the rank of the first canonical state such that neither its bit nor that of its mirror image is set.
-fn first_pair_without_descent(words: &[AtomicU64], symmetry: &Symmetry) -> Option<usize> {
+fn first_pair_without_descent(words: &[AtomicU64], symmetry: &Symmetry) -> Option<u64> {
     let pieces = symmetry.prefix().board().pieces();
-    let is_missing = |rank: usize| {
-        let mirrored = symmetry.mirror(Rank(rank as u64).state(pieces).cells());
-        !is_set(words, Rank::of(State::from_cells(mirrored)).0 as usize)
+    let is_missing = |rank: u64| {
+        let mirrored = symmetry.mirror(Rank(rank).state(pieces).cells());
+        let image = Rank::of(State::from_cells(mirrored)).0;
+        words[(image / 64) as usize].load(Relaxed) >> (image % 64) & 1 == 0
     };
     let batches = (0..symmetry.states().div_ceil(STATES_GRAIN)).into_par_iter();
     batches.find_map_first(|batch| {
@@ -130,10 +154,9 @@ fn first_pair_without_descent(words: &[AtomicU64], symmetry: &Symmetry) -> Optio
         let end = symmetry.states().min(reduced + STATES_GRAIN);
         while reduced < end {
             let stretch = symmetry.stretch(reduced);
-            let first = Rank::of(stretch.first).0 as usize;
+            let first = Rank::of(stretch.first).0;
             let states = stretch.states.min(end - reduced);
-            let mut ranks = first..first + states as usize;
-            if let Some(rank) = ranks.find(|&rank| !is_set(words, rank) && is_missing(rank)) {
+            if let Some(rank) = first_unset(words, first..first + states, is_missing) {
                 return Some(rank);
             }
             reduced += states;
@@ -146,31 +169,16 @@ fn first_pair_without_descent(words: &[AtomicU64], symmetry: &Symmetry) -> Optio
 pub(super) struct Proof<'a> {
     table: &'a Table,
     prefix: Prefix,
-    geometry: &'static Geometry,
     /// The symmetry if only one context of each mirrored pair is walked.
     symmetry: Option<&'a Symmetry>,
-    /// The positions of states in `distances` and `descends`.
-    offsets: &'a BitOffsets,
-    pub distances: &'a [u8],
-    /// The states with a successor of smaller distance.
-    pub descends: &'a [AtomicU64],
-}
-
-/// The states of one context, with the mover on each of the free cells.
-struct ContextStates {
-    pieces: CellSet,
-    /// For each cell of the mover, the position of the state.
-    positions: [u64; Cell::LIMIT],
-    /// For each distance, the cells of the mover. The sets outside `range` are empty.
-    levels: [CellSet; 256],
-    range: RangeInclusive<usize>,
+    pub states: StatesByPosition<'a>,
 }
 
 impl<'a> Proof<'a> {
     /// Creates a proof of the states with these distances.
     pub fn new(table: &'a Table, offsets: &'a BitOffsets, distances: &'a [u8], descends: &'a [AtomicU64]) -> Proof<'a> {
-        let prefix = table.prefix();
-        Proof { table, prefix, geometry: prefix.board().geometry(), symmetry: None, offsets, distances, descends }
+        let states = StatesByPosition { offsets, distances, descends };
+        Proof { table, prefix: table.prefix(), symmetry: None, states }
     }
 
     /// Checks all moves of these contexts on all threads. Returns the smallest
@@ -184,7 +192,13 @@ impl<'a> Proof<'a> {
             let first = contexts.start + batch * GRAIN;
             let range = first..contexts.end.min(first + GRAIN);
             let steps = range.end - range.start;
-            let boundary_layer = self.walk(range).map_err(|what| wrong_table(self.table, what))?;
+            let boundary_layer =
+                dispatch!(level(), simd => self.walk(simd, range)).map_err(|LargeStep { rank, distance }| {
+                    let what = format!(
+                        "a move from the state of rank {rank} decreases the distance {distance} by two or more"
+                    );
+                    wrong_table(self.table, what)
+                })?;
             observer.advance(steps);
             Ok(boundary_layer)
         });
@@ -193,135 +207,145 @@ impl<'a> Proof<'a> {
 
     /// Returns the error for a state without a successor of smaller distance.
     pub fn no_descent(&self, rank: u64, position: usize) -> BuilderError {
-        let distance = self.distances[position];
+        let distance = self.states.distances[position];
         let what = format!("the state of rank {rank} has distance {distance} and no successor with a smaller one");
         wrong_table(self.table, what)
     }
 
-    /// Checks all moves of these contexts. Returns the smallest distance of a
-    /// state with a move out of the prefix.
-    fn walk(&self, contexts: Range<u64>) -> std::result::Result<Option<u8>, String> {
-        let mut context = ContextStates {
-            pieces: CellSet::EMPTY,
-            positions: [0; Cell::LIMIT],
-            levels: [CellSet::EMPTY; 256],
-            range: 0..=255,
-        };
-        let mut components = Vec::new();
+    /// Checks all moves of the contexts with these ranks. A run of contexts that differ only in the lowest piece
+    /// belongs to the range of its first context. Returns the smallest distance of a state with a move out of
+    /// the prefix.
+    #[simd]
+    fn walk<S: Simd>(&self, simd: S, contexts: Range<u64>) -> std::result::Result<Option<u8>, LargeStep> {
+        let pieces = self.prefix.board().pieces() - 1;
+        let mut run = ContextRun::new(self.prefix);
         let mut boundary_layer = None;
-        for (_, pieces) in States::of_ranks(self.prefix.board().pieces() - 1, contexts) {
-            let pieces = pieces.cells();
-            if self.symmetry.is_some_and(|symmetry| symmetry.compare_with_mirror(pieces).is_gt()) {
+        let mut next = contexts.start;
+        while next < contexts.end {
+            let context = Rank(next).state(pieces).cells();
+            let lowest = context.first();
+            let upper = context - lowest.map_or(CellSet::EMPTY, CellSet::single);
+            run.set_upper(upper, self.states.offsets);
+            let begin = lowest.map_or(0, |cell| cell.index());
+            let all = run.all_contexts();
+            next += (all - begin) as u64;
+            if begin > 0 {
+                // The run began in an earlier range.
                 continue;
             }
-            self.load(pieces, &mut context);
-            jump_components(self.geometry, pieces, &mut components);
-            let escapes = self.check(&context, &components)?;
-            boundary_layer = boundary_layer.into_iter().chain(escapes).min();
-        }
-        Ok(boundary_layer.map(|distance| distance as u8))
-    }
-
-    /// Fills in the states of a context.
-    fn load(&self, pieces: CellSet, context: &mut ContextStates) {
-        context.levels[context.range.clone()].fill(CellSet::EMPTY);
-        context.pieces = pieces;
-        let (mut least, mut most) = (u8::MAX, 0);
-        // The pieces above the mover are one place higher in the state than in the context.
-        let mut others: u64 = pieces.iter().enumerate().map(|(i, cell)| choose(cell.index(), i + 2)).sum();
-        let mut from = 0;
-        let ends = pieces.iter().map(|cell| cell.index()).chain([self.prefix.within()]);
-        for (below, end) in ends.enumerate() {
-            for cell in from..end {
-                let position = (others + choose(cell, below + 1)).wrapping_sub(self.offsets.above[cell]);
-                let distance = self.distances[position as usize];
-                context.positions[cell] = position;
-                let level = &mut context.levels[usize::from(distance)];
-                *level = level.with(Cell::new(cell));
-                (least, most) = (least.min(distance), most.max(distance));
-            }
-            if end < self.prefix.within() {
-                others = others - choose(end, below + 2) + choose(end, below + 1);
-            }
-            from = end + 1;
-        }
-        context.range = usize::from(least)..=usize::from(most);
-    }
-
-    /// Checks that no move of a context changes the distance by two or more,
-    /// and marks the states with a successor of smaller distance. Returns the
-    /// smallest distance of a state with a move out of the prefix.
-    fn check(&self, context: &ContextStates, components: &[CellSet]) -> std::result::Result<Option<usize>, String> {
-        let outside = CellSet::first_cells(self.geometry.cells()) - self.prefix.cells();
-        let mut escapes = None;
-        let mut descend = CellSet::EMPTY;
-        // Steps lead from each level only to the same, the previous and the next level.
-        let (mut last, mut before_last) = (CellSet::EMPTY, CellSet::EMPTY);
-        let mut around_last = CellSet::EMPTY;
-        for distance in context.range.clone() {
-            let level = context.levels[distance];
-            let around = level.iter().fold(CellSet::EMPTY, |around, cell| around | self.geometry.neighbors(cell));
-            if !(around & before_last).is_empty() {
-                return Err(self.large_step(context, distance));
-            }
-            if !(around & outside).is_empty() {
-                escapes = escapes.or(Some(distance));
-            }
-            descend |= level & around_last;
-            (before_last, last) = (before_last | last, level);
-            around_last = around;
-        }
-        // Jumps connect all cells of a component in one move.
-        for &component in components {
-            let Some(nearest) = context.range.clone().find(|&d| !(component & context.levels[d]).is_empty()) else {
-                continue;
-            };
-            let further = component - context.levels[nearest] - outside;
-            if !further.is_empty() {
-                let next = context.levels.get(nearest + 1).copied().unwrap_or_default();
-                if !further.is_subset(next) {
-                    return Err(self.large_step(context, nearest));
+            for first in (0..all).step_by(LANES) {
+                let lowest = first..all.min(first + LANES);
+                let is_mirrored = |symmetry: &Symmetry| {
+                    lowest.clone().all(|cell| symmetry.compare_with_mirror(upper.with(Cell::new(cell))).is_gt())
+                };
+                if self.symmetry.is_some_and(is_mirrored) {
+                    continue;
                 }
-                descend |= further;
-            }
-            if !(component & outside).is_empty() {
-                escapes = escapes.into_iter().chain([nearest]).min();
-            }
-        }
-        for cell in descend {
-            let position = context.positions[cell.index()];
-            let (word, bit) = (&self.descends[(position / 64) as usize], 1 << (position % 64));
-            if word.load(Relaxed) & bit == 0 {
-                word.fetch_or(bit, Relaxed);
+                run.load(simd, lowest, self.states.distances);
+                let outward = run.compare(simd);
+                run.mark(simd, self.states)?;
+                boundary_layer = boundary_layer.into_iter().chain(outward).min();
             }
         }
-        Ok(escapes)
-    }
-
-    fn large_step(&self, context: &ContextStates, distance: usize) -> String {
-        let cell = context.levels[distance].first().expect("the level has a state");
-        let rank = context.positions[cell.index()].wrapping_add(self.offsets.above[cell.index()]);
-        format!("a move from the state of rank {rank} or a similar one changes the distance {distance} by two or more")
+        Ok(boundary_layer)
     }
 }
 
-/// Computes the sets of cells that jumps over the pieces of a context connect.
-fn jump_components(geometry: &Geometry, context: CellSet, components: &mut Vec<CellSet>) {
-    components.clear();
-    for over in context {
-        for cell in geometry.neighbors(over) - context {
-            // Each pair of cells is added once, from its lower cell.
-            let across = geometry.jumps(cell).iter().find(|jump| jump.over == over).map(|jump| jump.to);
-            let Some(to) = across.filter(|&to| cell < to && !context.contains(to)) else { continue };
-            let mut joined = CellSet::single(cell).with(to);
-            components.retain(|&component| {
-                let apart = (component & joined).is_empty();
-                if !apart {
-                    joined |= component;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use sternhalma_data::{Board, Encoding, States};
+    use sternhalma_testutil::Reference;
+
+    /// What the moves of all states do to some distances.
+    struct Moves {
+        /// The states with a successor of smaller distance.
+        descending: Vec<bool>,
+        /// Whether a move decreases the distance of a state by two or more.
+        has_large_step: Vec<bool>,
+        /// The smallest distance of a state with a move out of the prefix.
+        boundary_layer: Option<u8>,
+    }
+
+    fn moves(prefix: Prefix, distances: &[u8]) -> Moves {
+        let mut found = Moves { descending: Vec::new(), has_large_step: Vec::new(), boundary_layer: None };
+        for (rank, state) in States::all(prefix) {
+            let distance = distances[rank.0 as usize];
+            let (mut nearest, mut leaves) = (distance, false);
+            for mv in prefix.board().geometry().army_moves(state.cells(), CellSet::EMPTY) {
+                let successor = state.after(mv);
+                match successor.cells().is_subset(prefix.cells()) {
+                    true => nearest = nearest.min(distances[successor.rank().0 as usize]),
+                    false => leaves = true,
                 }
-                apart
+            }
+            found.descending.push(nearest < distance);
+            found.has_large_step.push(nearest + 1 < distance);
+            let outward = leaves.then_some(distance);
+            found.boundary_layer = found.boundary_layer.into_iter().chain(outward).min();
+        }
+        found
+    }
+
+    /// Walks all contexts on each level of instructions, and compares the results with those of single moves.
+    fn check(table: &Table, distances: &[u8]) {
+        let prefix = table.prefix();
+        let expected = moves(prefix, distances);
+        let contexts = choose(prefix.within(), prefix.board().pieces() - 1);
+        for level in sternhalma_cpu::levels() {
+            let descends = atomic_bitmap(distances.len().div_ceil(64));
+            let proof = Proof::new(table, &BitOffsets::ZERO, distances, &descends);
+            // Ranges need not end where a run ends.
+            let part = contexts / 3 + 1;
+            let walked = (0..3).map(|i| {
+                let range = contexts.min(i * part)..contexts.min((i + 1) * part);
+                dispatch!(level, simd => proof.walk(simd, range))
             });
-            components.push(joined);
+            let walked: std::result::Result<Vec<Option<u8>>, LargeStep> = walked.collect();
+            match walked {
+                Err(LargeStep { rank, distance }) => {
+                    assert!(expected.has_large_step[rank as usize]);
+                    assert_eq!(distance, distances[rank as usize]);
+                }
+                Ok(layers) => {
+                    assert_eq!(expected.has_large_step.iter().position(|&large| large), None);
+                    let bit = |rank: usize| descends[rank / 64].load(Relaxed) >> (rank % 64) & 1 != 0;
+                    assert!((0..distances.len()).all(|rank| bit(rank) == expected.descending[rank]), "{prefix}");
+                    assert_eq!(layers.into_iter().flatten().min(), expected.boundary_layer);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn walks_find_the_moves_that_decrease_distances() {
+        let dir = tempfile::tempdir().unwrap();
+        let boards = [(3, 1, 9), (3, 2, 9), (4, 3, 16), (4, 4, 11), (5, 4, 25), (5, 3, 17), (6, 3, 34), (7, 2, 49)];
+        for (side, pieces, within) in boards {
+            let prefix = Prefix::new(Board::new(side, pieces).unwrap(), within).unwrap();
+            let reference = Reference::search(prefix);
+            let table = reference.write(&dir.path().join("table.sht"), Encoding::Byte);
+            // No move changes these functions of the distance by two or more. Many states have no decreasing move.
+            let functions: [fn(u8) -> u8; 5] =
+                [|d| d, |d| d / 2, |d| d.min(3), |d| d.max(4) + 220, |d| (d % 4).min(4 - d % 4)];
+            for function in functions {
+                check(&table, &reference.distances.iter().map(|&distance| function(distance)).collect::<Vec<u8>>());
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn walks_find_large_steps(at in 0usize..12650, change in 1u8..5, board in 0usize..3) {
+            let (side, pieces, within) = [(5, 4, 25), (4, 4, 11), (6, 3, 34)][board];
+            let wrong = Reference::search(Prefix::new(Board::new(side, pieces).unwrap(), within).unwrap());
+            let at = at % wrong.distances.len();
+            let wrong = wrong.with_wrong_distance(at, change);
+            prop_assume!(wrong.is_some());
+            let wrong = wrong.unwrap();
+            let dir = tempfile::tempdir().unwrap();
+            check(&wrong.write(&dir.path().join("table.sht"), Encoding::Byte), &wrong.distances);
         }
     }
 }

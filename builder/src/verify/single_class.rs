@@ -141,13 +141,14 @@ impl FixedPieces<'_> {
     ) -> Result<()> {
         let segment = &loaded.segment;
         for at in segment.words() {
-            let mut missing = segment.mask(at) & !proof.descends[loaded.at + at - segment.words().start].load(Relaxed);
+            let mut missing =
+                segment.mask(at) & !proof.states.descends[loaded.at + at - segment.words().start].load(Relaxed);
             while missing != 0 {
                 let bit = 64 * at as u64 + u64::from(missing.trailing_zeros());
                 missing &= missing - 1;
                 let rank = first_rank + bit - segment.bits.start;
                 let position = loaded.bits().start + (rank - first_rank) as usize;
-                let distance = proof.distances[position];
+                let distance = proof.states.distances[position];
                 if rank == 0 && distance != 0 {
                     return Err(wrong_table(self.table, format!("the goal has distance {distance}")));
                 }
