@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 
 use rayon::prelude::*;
-use sternhalma_data::{CellSet, Geometry, Rank, State, Table, TableInfo};
+use sternhalma_data::{Cell, CellSet, Geometry, Move, Rank, State, Table, TableInfo};
 
 use super::checkpoint::Checkpoint;
 use super::class_loader::ClassLoader;
@@ -140,9 +140,12 @@ impl FixedPieces<'_> {
         windows: &mut DistanceWindows,
     ) -> Result<()> {
         let segment = &loaded.segment;
+        // One move often decreases the distances of many consecutive states. Trying it first avoids look-ups in
+        // other windows.
+        let mut recent = None;
         for at in segment.words() {
-            let mut missing =
-                segment.mask(at) & !proof.states.descends[loaded.at + at - segment.words().start].load(Relaxed);
+            let descends = proof.states.descends[loaded.at + at - segment.words().start].load(Relaxed);
+            let mut missing = segment.mask(at) & !descends;
             while missing != 0 {
                 let bit = 64 * at as u64 + u64::from(missing.trailing_zeros());
                 missing &= missing - 1;
@@ -152,22 +155,33 @@ impl FixedPieces<'_> {
                 if rank == 0 && distance != 0 {
                     return Err(wrong_table(self.table, format!("the goal has distance {distance}")));
                 }
-                if rank != 0 && !self.descends(rank, distance, windows)? {
-                    return Err(proof.no_descent(rank, position));
+                if rank != 0 {
+                    recent = self.descent(rank, distance, recent, windows)?;
+                    if recent.is_none() {
+                        return Err(proof.no_descent(rank, position));
+                    }
                 }
             }
         }
         Ok(())
     }
 
-    /// Returns whether a move of a fixed piece decreases the distance by one.
+    /// Returns a move of a fixed piece that decreases the distance by one, if there is one: the `recent` move if
+    /// it does.
     ///
     /// # Errors
     /// If a move decreases the distance by two or more, or a distance cannot be read.
-    fn descends(&self, rank: u64, distance: u8, windows: &mut DistanceWindows) -> Result<bool> {
+    fn descent(
+        &self,
+        rank: u64,
+        distance: u8,
+        recent: Option<Move>,
+        windows: &mut DistanceWindows,
+    ) -> Result<Option<Move>> {
         let state = Rank(rank).state(self.table.board().pieces()).cells();
         let within = self.table.prefix().cells();
-        let mut is_nearer = |after: CellSet| {
+        let mut is_nearer = |mv: Move| {
+            let after = state.without(mv.from).with(mv.to);
             let nearer = windows.distance(State::from_cells(after).rank().0)?;
             if nearer.saturating_add(1) < distance {
                 let what = format!("a move from the state of rank {rank} changes the distance {distance} to {nearer}");
@@ -175,32 +189,38 @@ impl FixedPieces<'_> {
             }
             Ok(nearer < distance)
         };
+        let destinations = |from: Cell| self.geometry.destinations(state.without(from), from) & within;
+        if let Some(mv) = recent
+            && destinations(mv.from).contains(mv.to)
+            && is_nearer(mv)?
+        {
+            return Ok(Some(mv));
+        }
         // Steps are cheaper to generate than jumps.
-        for piece in self.pieces {
-            let others = state.without(piece);
-            for cell in (self.geometry.neighbors(piece) & within) - others {
-                if is_nearer(others.with(cell))? {
-                    return Ok(true);
+        for from in self.pieces {
+            for to in (self.geometry.neighbors(from) & within) - state {
+                let mv = Move { from, to };
+                if is_nearer(mv)? {
+                    return Ok(Some(mv));
                 }
             }
         }
-        for piece in self.pieces {
-            let others = state.without(piece);
-            let steps = self.geometry.neighbors(piece);
-            for cell in (self.geometry.destinations(others, piece) & within) - steps {
-                if is_nearer(others.with(cell))? {
-                    return Ok(true);
+        for from in self.pieces {
+            for to in destinations(from) - self.geometry.neighbors(from) {
+                let mv = Move { from, to };
+                if is_nearer(mv)? {
+                    return Ok(Some(mv));
                 }
             }
         }
-        Ok(false)
+        Ok(None)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sternhalma_data::{Board, Cell, Encoding, Prefix};
+    use sternhalma_data::{Board, Encoding, Prefix};
     use sternhalma_testutil::Reference;
 
     #[test]
@@ -215,7 +235,15 @@ mod tests {
         let fixed =
             FixedPieces { table: &table, geometry: prefix.board().geometry(), pieces: CellSet::single(Cell::new(15)) };
         let distance = reference.distances[state.rank().0 as usize];
-        assert!(fixed.descends(state.rank().0, distance, &mut DistanceWindows::new(&table)).unwrap());
-        assert!(!fixed.descends(state.rank().0, distance - 1, &mut DistanceWindows::new(&table)).unwrap());
+        let descent = |distance: u8, recent: Option<Move>| {
+            fixed.descent(state.rank().0, distance, recent, &mut DistanceWindows::new(&table)).unwrap()
+        };
+        let found = descent(distance, None).unwrap();
+        assert_eq!(descent(distance, Some(found)), Some(found));
+        // An illegal move and a move to a state that is not nearer are not returned.
+        for to in [Cell::new(0), Cell::new(15), Cell::new(3)] {
+            assert!(descent(distance, Some(Move { from: Cell::new(15), to })).is_some_and(|mv| mv.to != to));
+        }
+        assert_eq!(descent(distance - 1, Some(found)), None);
     }
 }
