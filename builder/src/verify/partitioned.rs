@@ -12,7 +12,7 @@ use sternhalma_data::{Table, TableInfo};
 
 use super::checkpoint::{Checkpoint, OpenProof};
 use super::class_loader::ClassLoader;
-use super::proof::{Proof, atomic_bitmap, compare_with_header, histogram, layers_of};
+use super::proof::{Proof, atomic_bitmap, compare_with_header, histogram, layers_of, zeroed_bytes};
 use super::streams::stream_memory;
 use crate::error::{BuilderError, Result};
 use crate::external::{
@@ -90,7 +90,7 @@ fn prove_classes(table: &Table, work: &mut OpenProof, observer: &dyn Observer) -
         table,
         partitioning: &partitioning,
         loader: ClassLoader::prepare(table, &partitioning, work.checkpoint.classes, observer)?,
-        distances: vec![0; 64 * partitioning.max_words()],
+        distances: zeroed_bytes(64 * partitioning.max_words()),
         descends: atomic_bitmap(partitioning.max_words()),
         observer,
     };

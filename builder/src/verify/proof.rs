@@ -25,6 +25,7 @@ use fearless_simd_macros::simd;
 use rayon::prelude::*;
 use sternhalma_cpu::level;
 use sternhalma_data::board::{Symmetry, choose};
+use sternhalma_data::table::advise_huge_pages;
 use sternhalma_data::{Cell, CellSet, Prefix, Rank, State, Table};
 
 use super::context_run::{ContextRun, LANES, LargeStep, StatesByPosition};
@@ -39,9 +40,19 @@ const GRAIN: u64 = 1 << 14;
 /// The states that a thread takes at a time.
 const STATES_GRAIN: u64 = 1 << 16;
 
-/// Returns a bitmap of `words` words.
+/// Returns zeros, in huge pages if the system has them.
+pub(super) fn zeroed_bytes(len: usize) -> Vec<u8> {
+    let zeros = vec![0; len];
+    advise_huge_pages(&zeros);
+    zeros
+}
+
+/// Returns a bitmap of `words` words, in huge pages if the system has them.
 pub(super) fn atomic_bitmap(words: usize) -> Vec<AtomicU64> {
-    (0..words).map(|_| AtomicU64::new(0)).collect()
+    let mut bitmap = Vec::with_capacity(words);
+    advise_huge_pages(bitmap.spare_capacity_mut());
+    bitmap.resize_with(words, AtomicU64::default);
+    bitmap
 }
 
 /// Returns the number of states in each layer.

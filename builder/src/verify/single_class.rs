@@ -12,7 +12,7 @@ use sternhalma_data::{Cell, CellSet, Geometry, Move, Rank, State, Table, TableIn
 use super::checkpoint::Checkpoint;
 use super::class_loader::ClassLoader;
 use super::distance_windows::DistanceWindows;
-use super::proof::{Proof, atomic_bitmap, histogram, wrong_table};
+use super::proof::{Proof, atomic_bitmap, histogram, wrong_table, zeroed_bytes};
 use super::streams::stream_memory;
 use crate::error::{BuilderError, Result};
 use crate::external::{LoadedSegment, Numbering, Partitioning, max_words};
@@ -65,7 +65,7 @@ impl<'a> SingleClassProver<'a> {
             table,
             partitioning,
             loader,
-            distances: vec![0; 64 * partitioning.max_words()],
+            distances: zeroed_bytes(64 * partitioning.max_words()),
             descends: atomic_bitmap(partitioning.max_words()),
             windows: (0..rayon::current_num_threads()).map(|_| Mutex::new(DistanceWindows::new(table))).collect(),
             observer,
