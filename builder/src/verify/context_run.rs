@@ -2,10 +2,11 @@
 //!
 //! The contexts that share all pieces but the lowest have consecutive ranks. A mover above the lowest
 //! piece then has states with consecutive ranks, too. A [`ContextRun`] therefore compares distances in
-//! [`LANES`] contexts at once: each of its vectors has a byte per context.
+//! [`LANES`] contexts at once: each vector has a byte per context.
 //!
-//! For every state, it computes by how much moves within its context decrease the distance. A move changes
-//! the distance by two or more if this decrease is two or more at one of its two ends.
+//! For every state, a run computes by how much a move within the context can decrease the distance. All moves
+//! are reversible, so a move changes the distance by two or more if and only if this decrease is two or more
+//! in one of the two states that the move connects.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -28,9 +29,9 @@ type Lanes = [u8; LANES];
 const NO_STATE: u8 = u8::MAX;
 const _: () = assert!(Distance::MAX.0 < NO_STATE);
 
-/// A cell on no board, on which no context has a state.
-const NOWHERE: usize = MAX_CELLS - 1;
-const _: () = assert!(NOWHERE >= Cell::LIMIT);
+/// The index of no cell, so no context has a state there.
+const NO_CELL: usize = MAX_CELLS - 1;
+const _: () = assert!(NO_CELL >= Cell::LIMIT);
 
 /// A move that changes the distance by two or more.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,7 +53,7 @@ pub(super) struct StatesByPosition<'a> {
 /// A cell of the prefix.
 struct PrefixCell {
     cell: Cell,
-    /// The neighbors within the prefix, and [`NOWHERE`] in place of the others.
+    /// The neighbors within the prefix, and [`NO_CELL`] in place of the others.
     neighbors: [u8; 6],
     /// Whether a step leads out of the prefix.
     has_step_out: bool,
@@ -67,7 +68,7 @@ pub(super) struct ContextRun {
     jumps_over: Vec<Vec<CellSet>>,
     /// The pieces of all contexts.
     upper: CellSet,
-    /// Whether the contexts have a lowest piece. A state of one piece has a context without pieces.
+    /// Whether the contexts have a lowest piece. With one piece on the board, the only context is empty.
     has_lowest: bool,
     /// The cells below `upper`, all of which the lowest piece can be on. 0 without a lowest piece.
     lower_cells: usize,
@@ -94,7 +95,7 @@ impl ContextRun {
     pub fn new(prefix: Prefix) -> ContextRun {
         let geometry = prefix.board().geometry();
         let cells = prefix.cells().iter().map(|cell| {
-            let mut neighbors = [NOWHERE as u8; 6];
+            let mut neighbors = [NO_CELL as u8; 6];
             let inside = geometry.neighbors(cell) & prefix.cells();
             neighbors.iter_mut().zip(inside).for_each(|(place, neighbor)| *place = neighbor.index() as u8);
             PrefixCell { cell, neighbors, has_step_out: inside != geometry.neighbors(cell) }
@@ -118,7 +119,7 @@ impl ContextRun {
     }
 
     /// Returns the number of contexts with these pieces above the lowest.
-    pub fn all_contexts(&self) -> usize {
+    pub fn context_count(&self) -> usize {
         if self.has_lowest { self.lower_cells } else { 1 }
     }
 
@@ -185,7 +186,7 @@ impl ContextRun {
     #[simd]
     pub fn compare<S: Simd>(&mut self, simd: S) -> Option<u8> {
         let none = u8x16::splat(simd, NO_STATE);
-        let mut outward = none;
+        let mut boundary_layers = none;
         for &PrefixCell { cell, neighbors, has_step_out } in &self.cells {
             let nearest = neighbors.into_iter().fold(none, |nearest, neighbor| {
                 nearest.min(u8x16::load_array_ref(simd, &self.distances[usize::from(neighbor) % MAX_CELLS]))
@@ -193,18 +194,18 @@ impl ContextRun {
             let distances = u8x16::load_array_ref(simd, &self.distances_or_zero[cell.index()]);
             distances.saturating_sub(nearest).store_array(&mut self.decreases[cell.index()]);
             if has_step_out {
-                outward = outward.min(u8x16::load_array_ref(simd, &self.distances[cell.index()]));
+                boundary_layers = boundary_layers.min(u8x16::load_array_ref(simd, &self.distances[cell.index()]));
             }
         }
-        let mut nearest_outward = outward.reduce_min();
+        let mut boundary_layer = boundary_layers.reduce_min();
         for number in 0..self.upper_components.len() {
             let component = self.upper_components[number];
-            nearest_outward = nearest_outward.min(self.compare_component(simd, component));
+            boundary_layer = boundary_layer.min(self.compare_component(simd, component));
         }
         for lane in 0..self.lowest.len() {
-            nearest_outward = nearest_outward.min(self.compare_changed_components(lane));
+            boundary_layer = boundary_layer.min(self.compare_changed_components(lane));
         }
-        (nearest_outward != NO_STATE).then_some(nearest_outward)
+        (boundary_layer != NO_STATE).then_some(boundary_layer)
     }
 
     /// Compares the distances of the states of a component of the pieces above the lowest, in the contexts
@@ -260,7 +261,7 @@ impl ContextRun {
         let jumps = self.jumps_over[lowest.index()].iter().filter(|&&jump| (jump & context).is_empty());
         jumps.for_each(|&jump| join(&mut self.components, jump));
 
-        let mut nearest_outward = NO_STATE;
+        let mut boundary_layer = NO_STATE;
         for &component in &self.components {
             let inside = component & self.prefix;
             let nearest = inside.iter().map(|cell| self.distances[cell.index()][lane]).min().unwrap_or(NO_STATE);
@@ -270,10 +271,10 @@ impl ContextRun {
                 *most = decrease.max(*most);
             }
             if inside != component {
-                nearest_outward = nearest_outward.min(nearest);
+                boundary_layer = boundary_layer.min(nearest);
             }
         }
-        nearest_outward
+        boundary_layer
     }
 
     /// Marks the states with a move that decreases the distance by one.
@@ -332,7 +333,7 @@ fn lanes_at(distances: &[u8], position: u64) -> Lanes {
 
 /// Returns the distances of the states with the mover on one of the cells below `upper` and the lowest piece on each
 /// of `lowest`. `start` is the position of the first state with both pieces on these cells. The lane in which both are
-/// on one cell and the lanes after the last context have any value.
+/// on one cell and the lanes after the last context are not specified.
 #[inline]
 fn row_of_lower_cell(distances: &[u8], start: u64, cell: usize, lowest: Range<usize>) -> Lanes {
     // The lowest piece is below the mover.

@@ -238,7 +238,7 @@ impl<'a> Proof<'a> {
             let upper = context - lowest.map_or(CellSet::EMPTY, CellSet::single);
             run.set_upper(upper, self.states.offsets);
             let begin = lowest.map_or(0, |cell| cell.index());
-            let all = run.all_contexts();
+            let all = run.context_count();
             next += (all - begin) as u64;
             if begin > 0 {
                 // The run began in an earlier range.
@@ -253,9 +253,9 @@ impl<'a> Proof<'a> {
                     continue;
                 }
                 run.load(simd, lowest, self.states.distances);
-                let outward = run.compare(simd);
+                let outward_layer = run.compare(simd);
                 run.mark(simd, self.states)?;
-                boundary_layer = boundary_layer.into_iter().chain(outward).min();
+                boundary_layer = boundary_layer.into_iter().chain(outward_layer).min();
             }
         }
         Ok(boundary_layer)

@@ -142,7 +142,7 @@ impl FixedPieces<'_> {
         let segment = &loaded.segment;
         // One move often decreases the distances of many consecutive states. Trying it first avoids look-ups in
         // other windows.
-        let mut recent = None;
+        let mut previous_move = None;
         for at in segment.words() {
             let descends = proof.states.descends[loaded.at + at - segment.words().start].load(Relaxed);
             let mut missing = segment.mask(at) & !descends;
@@ -156,8 +156,8 @@ impl FixedPieces<'_> {
                     return Err(wrong_table(self.table, format!("the goal has distance {distance}")));
                 }
                 if rank != 0 {
-                    recent = self.descent(rank, distance, recent, windows)?;
-                    if recent.is_none() {
+                    previous_move = self.descent(rank, distance, previous_move, windows)?;
+                    if previous_move.is_none() {
                         return Err(proof.no_descent(rank, position));
                     }
                 }
@@ -166,8 +166,8 @@ impl FixedPieces<'_> {
         Ok(())
     }
 
-    /// Returns a move of a fixed piece that decreases the distance by one, if there is one: the `recent` move if
-    /// it does.
+    /// Returns a move of a fixed piece that decreases the distance by one, if there is one. The previous move, which
+    /// decreased the distance of another state, is tried first.
     ///
     /// # Errors
     /// If a move decreases the distance by two or more, or a distance cannot be read.
@@ -175,7 +175,7 @@ impl FixedPieces<'_> {
         &self,
         rank: u64,
         distance: u8,
-        recent: Option<Move>,
+        previous_move: Option<Move>,
         windows: &mut DistanceWindows,
     ) -> Result<Option<Move>> {
         let state = Rank(rank).state(self.table.board().pieces()).cells();
@@ -190,7 +190,7 @@ impl FixedPieces<'_> {
             Ok(nearer < distance)
         };
         let destinations = |from: Cell| self.geometry.destinations(state.without(from), from) & within;
-        if let Some(mv) = recent
+        if let Some(mv) = previous_move
             && destinations(mv.from).contains(mv.to)
             && is_nearer(mv)?
         {
@@ -235,8 +235,8 @@ mod tests {
         let fixed =
             FixedPieces { table: &table, geometry: prefix.board().geometry(), pieces: CellSet::single(Cell::new(15)) };
         let distance = reference.distances[state.rank().0 as usize];
-        let descent = |distance: u8, recent: Option<Move>| {
-            fixed.descent(state.rank().0, distance, recent, &mut DistanceWindows::new(&table)).unwrap()
+        let descent = |distance: u8, previous_move: Option<Move>| {
+            fixed.descent(state.rank().0, distance, previous_move, &mut DistanceWindows::new(&table)).unwrap()
         };
         let found = descent(distance, None).unwrap();
         assert_eq!(descent(distance, Some(found)), Some(found));
