@@ -34,9 +34,59 @@ pub(crate) fn or_at(words: &mut [u64], offset: u64, value: u64) {
 
 /// Takes `len` bits of `from` from `start` on, and sets the bits of `to` from
 /// `offset` on that are set among them.
-#[inline]
+#[inline(always)]
 pub(crate) fn or_run(to: &mut [u64], offset: u64, from: &[u64], start: u64, len: u64) {
-    for_each_word(from, start, len, |done, value| or_at(to, offset + done, value));
+    let Some(run) = AlignedRun::new(offset, from, start, len) else { return };
+    to[run.word] |= run.first;
+    let after = run.word + 1;
+    let whole = to[after..].iter_mut().zip(run.middle.windows(2));
+    whole.for_each(|(to, pair)| *to |= run.join(pair[0], pair[1]));
+    if run.last != 0 {
+        to[after + run.middle.len() - 1] |= run.last;
+    }
+}
+
+/// A run of bits that is moved to another offset, divided at the words of its new place.
+pub(crate) struct AlignedRun<'a> {
+    /// The first word of the new place.
+    pub word: usize,
+    /// The bits in the first word.
+    pub first: u64,
+    /// The words of the old place with the bits of the whole words after the first one. There is one word more
+    /// than whole words: two successive words contain the bits of one, see [`join`](AlignedRun::join).
+    pub middle: &'a [u64],
+    shift: u64,
+    /// The bits in the word after the whole ones. The array may end before this word if there are none.
+    pub last: u64,
+}
+
+impl<'a> AlignedRun<'a> {
+    /// Divides the `len` bits of `from` from `start` on as they lie from `offset` on. Returns `None` for no bits.
+    #[inline(always)]
+    pub fn new(offset: u64, from: &'a [u64], start: u64, len: u64) -> Option<AlignedRun<'a>> {
+        if len == 0 {
+            return None;
+        }
+        let lead = (64 - offset % 64).min(len);
+        let first = (load(from, start) & low_mask(lead)) << (offset % 64);
+        let (start, len) = (start + lead, len - lead);
+        let (at, whole) = ((start / 64) as usize, (len / 64) as usize);
+        let last = if len % 64 == 0 { 0 } else { load(from, start + 64 * whole as u64) & low_mask(len % 64) };
+        Some(AlignedRun {
+            word: (offset / 64) as usize,
+            first,
+            middle: &from[at..=at + whole],
+            shift: start % 64,
+            last,
+        })
+    }
+
+    /// Returns the bits of a whole word of the new place, given two successive words of `middle`.
+    #[inline(always)]
+    pub fn join(&self, low: u64, high: u64) -> u64 {
+        // Two shifts, because a shift by 64 is not defined if `shift` is 0.
+        low >> self.shift | high << 1 << (63 - self.shift)
+    }
 }
 
 /// Calls `visit(offset, bits)` for each 64 of the `len` bits from `start` on with a set bit.
@@ -121,26 +171,24 @@ fn add_transpose<const N: usize>(rows: &mut [u64; 128]) {
 /// have 64 columns, and every N of them are transposed by themselves.
 #[inline(always)]
 fn transpose<const N: usize>(rows: &mut [u64; N]) {
-    /// Entry `i` has the columns whose number has a 0 as its bit `i`.
-    const LOW_COLUMNS: [u64; 6] = [
-        0x5555_5555_5555_5555,
-        0x3333_3333_3333_3333,
-        0x0f0f_0f0f_0f0f_0f0f,
-        0x00ff_00ff_00ff_00ff,
-        0x0000_ffff_0000_ffff,
-        0x0000_0000_ffff_ffff,
-    ];
-    let mut level = N.trailing_zeros();
-    while level > 0 {
-        level -= 1;
-        let half = 1 << level;
-        for block in rows.chunks_exact_mut(2 * half) {
-            let (top, bottom) = block.split_at_mut(half);
-            for (a, b) in top.iter_mut().zip(bottom) {
-                let swap = ((*a >> half) ^ *b) & LOW_COLUMNS[level as usize];
-                *a ^= swap << half;
-                *b ^= swap;
-            }
+    swap_across_diagonal::<N, 32>(rows, 0x0000_0000_ffff_ffff);
+    swap_across_diagonal::<N, 16>(rows, 0x0000_ffff_0000_ffff);
+    swap_across_diagonal::<N, 8>(rows, 0x00ff_00ff_00ff_00ff);
+    swap_across_diagonal::<N, 4>(rows, 0x0f0f_0f0f_0f0f_0f0f);
+    swap_across_diagonal::<N, 2>(rows, 0x3333_3333_3333_3333);
+    swap_across_diagonal::<N, 1>(rows, 0x5555_5555_5555_5555);
+}
+
+/// Exchanges the upper right and the lower left quarter of each block of 2 HALF rows and columns, if there are
+/// such blocks. `left` has the left columns of the blocks. The constant parameters let the compiler unroll the loops.
+#[inline(always)]
+fn swap_across_diagonal<const N: usize, const HALF: usize>(rows: &mut [u64; N], left: u64) {
+    for block in rows.chunks_exact_mut(2 * HALF) {
+        let (top, bottom) = block.split_at_mut(HALF);
+        for (a, b) in top.iter_mut().zip(bottom) {
+            let swap = ((*a >> HALF) ^ *b) & left;
+            *a ^= swap << HALF;
+            *b ^= swap;
         }
     }
 }
@@ -153,13 +201,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn runs_are_copied_bit_by_bit(from in prop::collection::vec(any::<u64>(), 6), start in 0u64..200, len in 0u64..180, offset in 0u64..200) {
+        fn runs_are_copied_bit_by_bit(from in prop::collection::vec(any::<u64>(), 16), start in 0u64..400, len in 0u64..560, offset in 0u64..200) {
             let bit = |words: &[u64], at: u64| words[(at / 64) as usize] >> (at % 64) & 1;
-            let mut to = vec![0u64; 8];
-            or_run(&mut to, offset, &from, start.min(319 - len), len);
-            for at in 0..8 * 64 {
+            let mut to = vec![0u64; 13];
+            let start = start.min(15 * 64 - len);
+            or_run(&mut to, offset, &from, start, len);
+            for at in 0..13 * 64 {
                 let inside = (offset..offset + len).contains(&at);
-                let expected = if inside { bit(&from, start.min(319 - len) + at - offset) } else { 0 };
+                let expected = if inside { bit(&from, start + at - offset) } else { 0 };
                 prop_assert_eq!(bit(&to, at), expected);
             }
         }

@@ -54,6 +54,13 @@ impl DistancePlanes {
         }
     }
 
+    /// Returns whether the block of bitmaps with this number, see [`Occupancy`], has an unseen state.
+    pub fn any_unseen(&self, block: usize) -> bool {
+        let words = self.seen().map(|bitmap| bitmap.iter().skip(block * BLOCK).take(BLOCK));
+        let [a, b] = words;
+        a.zip(b).any(|(a, b)| a | b != u64::MAX)
+    }
+
     /// Sets the distance of the states of `layer`, which must be unseen.
     pub fn add(&mut self, layer: &[u64], occupancy: &Occupancy, distance: u8) -> Result<(), TryReserveError> {
         let (label, digits): (u8, Vec<&mut Bitmap>) = match self {

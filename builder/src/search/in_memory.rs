@@ -55,7 +55,7 @@ pub(crate) fn memory_needed(spec: TableSpec, symmetry: Option<&Symmetry>, thread
         MirroredRuns::memory(symmetry, slice_pieces) + 8 * symmetry.symmetric_states()
     };
     let runs = symmetry.map_or(0, runs);
-    (bitmaps * bitmap + 2 * Occupancy::memory(bitmap) + PROGRAM + runs)
+    (bitmaps * bitmap + 3 * Occupancy::memory(bitmap) + PROGRAM + runs)
         .saturating_add(THREAD.saturating_mul(threads as u64))
 }
 
@@ -84,6 +84,7 @@ pub(crate) fn breadth_first_search(
     *next[0].get_mut() = 1;
     let [mut occupancy, mut next_occupancy] = [(); 2].map(|()| Occupancy::new(frontier.len()));
     next_occupancy.mark(0);
+    let mut unseen_blocks = Occupancy::full(frontier.len());
     let mut seen = 0;
     loop {
         let canonical =
@@ -96,6 +97,8 @@ pub(crate) fn breadth_first_search(
         let distance = distance.ok_or(BuilderError::DistanceTooLarge)?;
         // The layer is seen before it is expanded, so it does not reach itself.
         pool.install(|| planes.add(&frontier, &occupancy, distance)).map_err(out_of_memory)?;
+        // Only blocks with states of the layer can have lost their last unseen state.
+        pool.install(|| unseen_blocks.retain(|block| !occupancy.contains(block) || planes.any_unseen(block)));
         layers.push(count);
         seen += count;
         observer.layer(u32::from(distance), count, seen, spec.prefix.states());
@@ -107,6 +110,7 @@ pub(crate) fn breadth_first_search(
             frontier: &frontier,
             occupancy: &occupancy,
             seen: planes.seen(),
+            unseen_blocks: Some(&unseen_blocks),
             next: &next,
             next_occupancy: &next_occupancy,
             escapes: &escapes,
@@ -226,7 +230,7 @@ fn expand_single(prefix: Prefix, layer: &LayerBitmaps) -> u64 {
     for cell in frontier {
         for mv in prefix.board().geometry().army_moves(CellSet::single(cell), CellSet::EMPTY) {
             if prefix.cells().contains(mv.to) {
-                layer.reach(mv.to.index() as u64, 1);
+                layer.reach_word(mv.to.index() / 64, 1 << (mv.to.index() % 64));
             } else {
                 layer.escapes.store(true, Relaxed);
             }

@@ -1,5 +1,6 @@
 //! A summary of a bitmap: which of its blocks are not empty.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rayon::prelude::*;
@@ -19,6 +20,45 @@ impl Occupancy {
         let mut summary = Vec::new();
         summary.resize_with(words.div_ceil(64 * BLOCK), AtomicU64::default);
         Occupancy(summary)
+    }
+
+    /// Returns the summary of a bitmap whose blocks all have states.
+    pub fn full(words: usize) -> Occupancy {
+        let mut summary = Occupancy::new(words);
+        summary.0.iter_mut().for_each(|bits| *bits.get_mut() = u64::MAX);
+        summary
+    }
+
+    /// Returns the first part of `start..end` in successive blocks that may have a state.
+    #[inline(always)]
+    pub fn first_part(&self, start: u64, end: u64) -> Option<Range<u64>> {
+        const BITS: u64 = 64 * BLOCK as u64;
+        let holds = |at: u64| self.contains((at / BITS) as usize);
+        let next_block = |at: u64| (at / BITS + 1) * BITS;
+        let mut first = start;
+        while first < end && !holds(first) {
+            first = next_block(first);
+        }
+        let mut last = first;
+        while last < end && holds(last) {
+            last = next_block(last);
+        }
+        (first < end).then(|| first..last.min(end))
+    }
+
+    /// Marks the blocks as empty for which `keep` returns false, on the threads of the current pool. Only blocks that
+    /// are marked as occupied are passed to `keep`.
+    pub fn retain(&mut self, keep: impl Fn(usize) -> bool + Sync) {
+        self.0.par_iter_mut().enumerate().for_each(|(word, bits)| {
+            let mut rest = *bits.get_mut();
+            while rest != 0 {
+                let bit = rest.trailing_zeros() as usize;
+                rest &= rest - 1;
+                if !keep(64 * word + bit) {
+                    *bits.get_mut() &= !(1 << bit);
+                }
+            }
+        });
     }
 
     /// Returns the memory of the summary of a bitmap in bytes.
@@ -102,7 +142,24 @@ mod tests {
             let expected = states.iter().any(|at| blocks.contains(&(at / 4096)));
             prop_assert_eq!(occupancy.any(start, len), expected);
             prop_assert_eq!(marked.any(start, len), expected);
-            prop_assert_eq!(blocks.into_iter().any(|block| marked.contains(block as usize)), expected);
+            prop_assert_eq!(blocks.clone().any(|block| marked.contains(block as usize)), expected);
+            let mut parts = Vec::new();
+            let (mut at, end) = (start, start + len);
+            while let Some(part) = marked.first_part(at, end) {
+                at = part.end;
+                parts.push(part);
+            }
+            // Parts are separated by blocks without states.
+            prop_assert!(parts.windows(2).all(|pair| pair[0].end < pair[1].start));
+            for block in blocks {
+                let own = start.max(4096 * block)..end.min(4096 * (block + 1));
+                let inside = parts.iter().any(|part| part.start <= own.start && own.end <= part.end);
+                let outside = parts.iter().all(|part| part.end <= own.start || own.end <= part.start);
+                prop_assert_eq!((inside, outside), (marked.contains(block as usize), !marked.contains(block as usize)));
+            }
+            let mut kept = Occupancy::full(bitmap.len());
+            kept.retain(|block| marked.contains(block));
+            prop_assert!((0..bitmap.len() / BLOCK).all(|block| kept.contains(block) == marked.contains(block)));
             occupancy.clear();
             prop_assert!(!occupancy.any(start, len));
         }

@@ -275,6 +275,7 @@ impl<'a> ExternalSearch<'a> {
             frontier,
             occupancy: &self.occupancy,
             seen: [frontier, frontier],
+            unseen_blocks: None,
             next: &self.next[..class.words],
             next_occupancy: &self.next_occupancy,
             escapes,

@@ -21,8 +21,8 @@ pub(crate) fn gather<S: Simd>(_: S, runs: &MirroredRuns, part: &RunPart, bitmap:
     }
 }
 
-/// Calls `add(reduced, states)` for each 64 states of the part with a state in `run`. Bit `i` of
-/// `states` has the reduced rank `reduced + i`. `buffer` is scratch space.
+/// Calls `add(run, start)` with an array that has the states of the part in `run`, in the order of reduced ranks from
+/// bit `start` on. `buffer` is scratch space.
 #[simd]
 pub(crate) fn scatter<S: Simd>(
     _: S,
@@ -30,19 +30,16 @@ pub(crate) fn scatter<S: Simd>(
     part: &RunPart,
     run: &[u64],
     buffer: &mut Vec<u64>,
-    mut add: impl FnMut(u64, u64),
+    add: impl FnOnce(&[u64], u64),
 ) {
-    let Some(pieces) = part.permuted else {
-        return for_each_word(run, part.start, part.len, |offset, states| add(part.reduced + offset, states));
-    };
+    let Some(pieces) = part.permuted else { return add(run, part.start) };
     buffer.clear();
-    buffer.resize(part.len.div_ceil(64) as usize, 0);
+    buffer.resize(words_for(part.len), 0);
     let permutation = runs.permutation(pieces);
     for_each_word(run, part.start, part.len, |offset, states| {
         permute(states, &permutation[offset as usize..], 0, buffer);
     });
-    let moved = buffer.iter().enumerate().filter(|(_, states)| **states != 0);
-    moved.for_each(|(word, &states)| add(part.reduced + 64 * word as u64, states));
+    add(buffer, 0);
 }
 
 /// Marks the contexts of a group that must be expanded: the sets with the pieces `upper` and

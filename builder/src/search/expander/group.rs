@@ -30,6 +30,8 @@ pub(super) struct GroupJumps {
     over_upper: Vec<JumpPair>,
     /// Jumps over cells where only some contexts of the group have a piece.
     over_lower: Vec<JumpPair>,
+    /// Those of `over_lower` that some context of the current batch allows.
+    possible: Vec<JumpPair>,
 }
 
 impl GroupScratch {
@@ -129,10 +131,10 @@ impl<'a> ContextGroup<'a> {
     fn gather_above<S: Simd>(&self, simd: S, layer: &LayerBitmaps, scratch: &mut GroupScratch) {
         for (cell, start) in self.runs_above().filter(|&(_, start)| layer.occupancy.any(start, self.contexts)) {
             let slice = &mut scratch.bit_slices[cell * scratch.stride..];
-            let mut done = 0;
-            for word in slice.iter_mut().take(self.words()) {
-                *word = load(layer.frontier, start + done) & low_mask(self.contexts - done);
-                done += 64;
+            let (mut at, end) = (start, start + self.contexts);
+            while let Some(part) = layer.occupancy.first_part(at, end) {
+                or_run(slice, part.start - start, layer.frontier, part.start, part.end - part.start);
+                at = part.end;
             }
         }
     }
@@ -248,37 +250,42 @@ impl<'a> ContextGroup<'a> {
     ) -> bool {
         let GroupScratch { bit_slices, stride, jumps, successors, .. } = scratch;
         let cells = self.tables.prefix.board().cells();
-        let mut before = [[0u64; W]; MAX_CELLS];
-        let mut occupied = [[0u64; W]; MAX_CELLS];
+        let mut before = [Lanes([0u64; W]); MAX_CELLS];
+        let mut occupied = [Lanes([0u64; W]); MAX_CELLS];
         let mut any = [0u64; W];
         for cell in 0..cells {
-            before[cell].copy_from_slice(&bit_slices[cell * *stride + at..][..W]);
-            occupied[cell].copy_from_slice(&self.tables.occupied[cell][at..][..W]);
-            any = or(any, before[cell]);
+            let states = lanes(&bit_slices[cell * *stride + at..]);
+            before[cell] = Lanes(states);
+            occupied[cell] = Lanes(lanes(&self.tables.occupied[cell][at..]));
+            any = or(any, states);
         }
         if any == [0; W] {
             return false;
         }
+        jumps.possible.clear();
+        let is_possible = |jump: &&JumpPair| occupied[usize::from(jump.over) % MAX_CELLS].0 != [0; W];
+        jumps.possible.extend(jumps.over_lower.iter().filter(is_possible));
         let mut reached = before;
         chain_jumps(simd, &mut reached, &occupied, jumps);
-        for cell in 0..cells {
-            // The upper pieces occupy these cells in all contexts.
-            if self.upper.contains(Cell::new(cell)) {
-                continue;
-            }
-            let mut slice = reached[cell];
+        let mut counts = [0u64; W];
+        // The upper pieces occupy their cells in all contexts.
+        for cell in (CellSet::first_cells(cells) - self.upper).iter().map(Cell::index) {
+            let mut near = reached[cell].0;
             for &neighbor in &self.tables.neighbors[cell] {
-                slice = or(slice, before[usize::from(neighbor)]);
+                near = or(near, before[usize::from(neighbor)].0);
             }
-            for ((word, occupied), before) in slice.iter_mut().zip(occupied[cell]).zip(before[cell]) {
-                *word &= !(occupied | before);
-                *successors += u64::from(word.count_ones());
+            let (taken, before) = (occupied[cell].0, before[cell].0);
+            let mut successors = [0; W];
+            for i in 0..W {
+                successors[i] = near[i] & !(taken[i] | before[i]);
+                counts[i] += u64::from(successors[i].count_ones());
             }
-            bit_slices[cell * *stride + at..][..W].copy_from_slice(&slice);
-            if cell >= self.tables.prefix.within() && slice != [0; W] {
+            bit_slices[cell * *stride + at..][..W].copy_from_slice(&successors);
+            if cell >= self.tables.prefix.within() && successors != [0; W] {
                 layer.escapes.store(true, Relaxed);
             }
         }
+        *successors += counts.iter().sum::<u64>();
         true
     }
 
@@ -286,20 +293,18 @@ impl<'a> ContextGroup<'a> {
     fn scatter_above<S: Simd>(&self, simd: S, layer: &LayerBitmaps, scratch: &GroupScratch) {
         for (cell, start) in self.runs_above() {
             let slice = &scratch.bit_slices[cell * scratch.stride..];
-            for (word, &states) in slice.iter().take(self.words()).enumerate() {
-                layer.reach(start + 64 * word as u64, states);
-            }
+            layer.reach_run(start, slice, 0, self.contexts);
         }
     }
 
     #[simd]
     pub fn scatter_below<S: Simd>(&self, simd: S, layer: &LayerBitmaps, start: u64, scratch: &mut GroupScratch) {
         for triangle in self.triangles(start) {
-            if layer.any_unseen(triangle.start, triangle.states) {
+            if layer.may_have_unseen(triangle.start, triangle.states)
+                && layer.any_unseen(triangle.start, triangle.states)
+            {
                 let packed = self.pack_triangle(simd, triangle, scratch);
-                for (word, &states) in packed.iter().enumerate() {
-                    layer.reach(triangle.start + 64 * word as u64, states);
-                }
+                layer.reach_run(triangle.start, packed, 0, triangle.states);
             }
         }
     }
@@ -382,27 +387,53 @@ pub(super) fn any_set(words: &[u64], start: u64, len: u64) -> bool {
     false
 }
 
+/// Some words of a slice. The alignment keeps each of them within a cache line.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Lanes<const W: usize>([u64; W]);
+
+/// Returns the first words.
+#[inline(always)]
+fn lanes<const W: usize>(words: &[u64]) -> [u64; W] {
+    *words.first_chunk().expect("the slices end with a whole batch")
+}
+
 #[inline(always)]
 fn or<const W: usize>(a: [u64; W], b: [u64; W]) -> [u64; W] {
-    std::array::from_fn(|i| a[i] | b[i])
+    let mut both = [0; W];
+    for i in 0..W {
+        both[i] = a[i] | b[i];
+    }
+    both
 }
 
 /// Adds to each slice the states that chains of jumps reach. Repeats all jumps until
-/// nothing changes.
+/// nothing changes, in both orders in turn, because chains lead up and down the board.
 #[simd]
 fn chain_jumps<S: Simd, const W: usize>(
     _: S,
-    reached: &mut [[u64; W]; MAX_CELLS],
-    occupied: &[[u64; W]; MAX_CELLS],
+    reached: &mut [Lanes<W>; MAX_CELLS],
+    occupied: &[Lanes<W>; MAX_CELLS],
     jumps: &GroupJumps,
 ) {
+    let over_lower = |jump: &JumpPair| occupied[usize::from(jump.over) % MAX_CELLS].0;
     loop {
         let mut changed = [0u64; W];
         for jump in &jumps.over_upper {
             join(reached, occupied, [u64::MAX; W], jump, &mut changed);
         }
-        for jump in &jumps.over_lower {
-            join(reached, occupied, occupied[usize::from(jump.over) % MAX_CELLS], jump, &mut changed);
+        for jump in &jumps.possible {
+            join(reached, occupied, over_lower(jump), jump, &mut changed);
+        }
+        if changed == [0; W] {
+            return;
+        }
+        changed = [0; W];
+        for jump in jumps.possible.iter().rev() {
+            join(reached, occupied, over_lower(jump), jump, &mut changed);
+        }
+        for jump in jumps.over_upper.iter().rev() {
+            join(reached, occupied, [u64::MAX; W], jump, &mut changed);
         }
         if changed == [0; W] {
             return;
@@ -412,24 +443,23 @@ fn chain_jumps<S: Simd, const W: usize>(
 
 #[inline(always)]
 fn join<const W: usize>(
-    reached: &mut [[u64; W]; MAX_CELLS],
-    occupied: &[[u64; W]; MAX_CELLS],
+    reached: &mut [Lanes<W>; MAX_CELLS],
+    occupied: &[Lanes<W>; MAX_CELLS],
     over: [u64; W],
     jump: &JumpPair,
     changed: &mut [u64; W],
 ) {
     let [a, b] = jump.ends.map(|end| usize::from(end) % MAX_CELLS);
-    let (at_a, at_b) = (reached[a], reached[b]);
-    let (occupied_a, occupied_b) = (occupied[a], occupied[b]);
+    let (at_a, at_b) = (reached[a].0, reached[b].0);
+    let (taken_a, taken_b) = (occupied[a].0, occupied[b].0);
     let mut new_a = [0; W];
     let mut new_b = [0; W];
     for i in 0..W {
-        new_a[i] = at_a[i] | (at_b[i] & over[i] & !occupied_a[i]);
-        new_b[i] = at_b[i] | (at_a[i] & over[i] & !occupied_b[i]);
+        new_a[i] = at_a[i] | (at_b[i] & over[i] & !taken_a[i]);
+        new_b[i] = at_b[i] | (at_a[i] & over[i] & !taken_b[i]);
         changed[i] |= (new_a[i] ^ at_a[i]) | (new_b[i] ^ at_b[i]);
     }
-    reached[a] = new_a;
-    reached[b] = new_b;
+    (reached[a], reached[b]) = (Lanes(new_a), Lanes(new_b));
 }
 
 #[cfg(test)]

@@ -198,11 +198,14 @@ impl ContextGroup<'_> {
         scratch: &mut GroupScratch,
         buffers: &mut ReducedScratch,
     ) {
-        let reach = |reduced: u64, states: u64| layer.reach(reduced, states);
         let mut permuted = mem::take(&mut buffers.permuted);
+        let mut reach = |part: &RunPart, run: &[u64]| {
+            let add = |states: &[u64], start: u64| layer.reach_run(part.reduced, states, start, part.len);
+            scatter(simd, runs, part, run, &mut permuted, add);
+        };
         for (cell, parts) in self.parts_above(buffers) {
             let slice = &scratch.bit_slices[cell * scratch.stride..][..scratch.stride];
-            parts.iter().for_each(|part| scatter(simd, runs, part, slice, &mut permuted, reach));
+            parts.iter().for_each(|part| reach(part, slice));
         }
         if let Some(start) = self.whole_block(buffers) {
             self.scatter_below(simd, layer, start, scratch);
@@ -214,7 +217,7 @@ impl ContextGroup<'_> {
                     or_run(&mut block, triangle.start, packed, 0, triangle.states);
                 }
             }
-            buffers.below.iter().for_each(|part| scatter(simd, runs, part, &block, &mut permuted, reach));
+            buffers.below.iter().for_each(|part| reach(part, &block));
             buffers.block = block;
         }
         buffers.permuted = permuted;
