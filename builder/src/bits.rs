@@ -39,8 +39,9 @@ pub(crate) fn or_run(to: &mut [u64], offset: u64, from: &[u64], start: u64, len:
     let Some(run) = AlignedRun::new(offset, from, start, len) else { return };
     to[run.word] |= run.first;
     let after = run.word + 1;
-    let whole = to[after..].iter_mut().zip(run.middle.windows(2));
-    whole.for_each(|(to, pair)| *to |= run.join(pair[0], pair[1]));
+    for (to, pair) in to[after..].iter_mut().zip(run.middle.windows(2)) {
+        *to |= run.join(pair[0], pair[1]);
+    }
     if run.last != 0 {
         to[after + run.middle.len() - 1] |= run.last;
     }

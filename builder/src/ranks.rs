@@ -4,6 +4,9 @@
 /// array access needs no bounds check.
 pub(crate) const MAX_CELLS: usize = 128;
 
+/// The most pieces of a state.
+pub(crate) const MAX_PIECES: usize = 15;
+
 /// The positions of states in a bitmap that holds only some of them.
 ///
 /// The bit of a state is its rank minus an offset, which depends on the cell

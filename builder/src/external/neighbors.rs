@@ -7,7 +7,7 @@ use sternhalma_data::{Cell, CellSet, Geometry, Rank, State};
 
 use super::delta::{References, SLOTS};
 use super::numbering::Numbering;
-use crate::ranks::MAX_CELLS;
+use crate::ranks::{MAX_CELLS, MAX_PIECES};
 
 /// Pieces that move after fewer states have no references. Words would change them too often.
 const MIN_STATES: u64 = 256;
@@ -16,9 +16,6 @@ const MIN_STATES: u64 = 256;
 fn is_slow(piece: usize, cell: usize) -> bool {
     choose(cell, piece) >= MIN_STATES
 }
-
-/// The most pieces of a state.
-const MAX_PIECES: usize = 15;
 
 /// The lowest neighbor of each cell. Cells without a lower neighbor are their own.
 #[derive(Debug)]

@@ -20,12 +20,12 @@ pub(crate) type Bitmap = Vec<u64>;
 /// The words that one task of a parallel pass over bitmaps covers.
 pub(crate) const STRIPE: usize = 1 << 13;
 
-/// Returns an empty bitmap.
+/// Returns an empty bitmap. The threads of the current pool clear its pages.
 pub(crate) fn new_bitmap(states: u64) -> Result<Bitmap, TryReserveError> {
     let words = words_for(states);
     let mut bitmap = Vec::new();
     bitmap.try_reserve_exact(words)?;
-    bitmap.resize(words, 0);
+    (0..words).into_par_iter().map(|_| 0).collect_into_vec(&mut bitmap);
     Ok(bitmap)
 }
 

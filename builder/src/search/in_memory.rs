@@ -74,11 +74,12 @@ pub(crate) fn breadth_first_search(
     let out_of_memory =
         |_| BuilderError::OutOfMemory { needed: memory_needed(spec, symmetry.as_ref(), pool.current_num_threads()) };
     let states = symmetry.as_ref().map_or(spec.prefix.states(), Symmetry::states);
-    let mut planes = DistancePlanes::new(states, spec.encoding).map_err(out_of_memory)?;
+    let new_bitmap = || pool.install(|| new_bitmap(states)).map_err(out_of_memory);
+    let mut planes = pool.install(|| DistancePlanes::new(states, spec.encoding)).map_err(out_of_memory)?;
     let (mut layers, mut boundary_layer, mut successors) = (Vec::new(), None, 0);
     let expander = LayerExpander::new(spec.prefix, symmetry.clone());
-    let mut frontier = new_bitmap(states).map_err(out_of_memory)?;
-    let mut next: Vec<AtomicU64> = new_bitmap(states).map_err(out_of_memory)?.into_iter().map(AtomicU64::new).collect();
+    let mut frontier = new_bitmap()?;
+    let mut next: Vec<AtomicU64> = new_bitmap()?.into_iter().map(AtomicU64::new).collect();
     let symmetric = symmetry.as_ref().map(Symmetry::symmetric_reduced_ranks);
     // The goal has rank 0.
     *next[0].get_mut() = 1;

@@ -23,6 +23,9 @@ pub(crate) fn gather<S: Simd>(_: S, runs: &MirroredRuns, part: &RunPart, bitmap:
 
 /// Calls `add(run, start)` with an array that has the states of the part in `run`, in the order of reduced ranks from
 /// bit `start` on. `buffer` is scratch space.
+///
+/// Bit `i` of `open(reduced)` states whether the state with the reduced rank `reduced + i` is of interest. The states
+/// of a permuted part that are not of interest may be left out.
 #[simd]
 pub(crate) fn scatter<S: Simd>(
     _: S,
@@ -30,15 +33,33 @@ pub(crate) fn scatter<S: Simd>(
     part: &RunPart,
     run: &[u64],
     buffer: &mut Vec<u64>,
+    open: impl Fn(u64) -> u64,
     add: impl FnOnce(&[u64], u64),
 ) {
     let Some(pieces) = part.permuted else { return add(run, part.start) };
+    let permutation = runs.permutation(pieces);
+    let (mut states, mut open_states) = (0, 0);
+    for_each_word(run, part.start, part.len, |_, bits| states += bits.count_ones());
+    let open_word = |offset: u64| open(part.reduced + offset) & low_mask(part.len - offset);
+    let offsets = (0..part.len).step_by(64);
+    if states > 0 {
+        open_states = offsets.clone().map(|offset| open_word(offset).count_ones()).sum();
+    }
+    if open_states == 0 {
+        return;
+    }
     buffer.clear();
     buffer.resize(words_for(part.len), 0);
-    let permutation = runs.permutation(pieces);
-    for_each_word(run, part.start, part.len, |offset, states| {
-        permute(states, &permutation[offset as usize..], 0, buffer);
-    });
+    if states <= open_states {
+        for_each_word(run, part.start, part.len, |offset, states| {
+            permute(states, &permutation[offset as usize..], 0, buffer);
+        });
+    } else {
+        // The permutation is its own inverse, because it mirrors sets of cells.
+        for (word, offset) in buffer.iter_mut().zip(offsets) {
+            *word = select(open_word(offset), &permutation[offset as usize..], part.start, run);
+        }
+    }
     add(buffer, 0);
 }
 
@@ -62,4 +83,17 @@ fn permute(mut states: u64, permutation: &[u32], first: u64, out: &mut [u64]) {
         out[(at / 64) as usize] |= 1 << (at % 64);
         states &= states - 1;
     }
+}
+
+/// Returns the bits `i` of `wanted` for which bit `first + permutation[i]` of `run` is set.
+#[inline(always)]
+fn select(wanted: u64, permutation: &[u32], first: u64, run: &[u64]) -> u64 {
+    let (mut rest, mut found) = (wanted, 0);
+    while rest != 0 {
+        let bit = rest.trailing_zeros();
+        let at = first + u64::from(permutation[bit as usize]);
+        found |= (run[(at / 64) as usize] >> (at % 64) & 1) << bit;
+        rest &= rest - 1;
+    }
+    found
 }

@@ -413,12 +413,11 @@ fn probe_batches<S: Simd>(_: S, symmetry: Option<&Symmetry>, bytes: &[u8], state
     const BATCH: usize = 64;
     for (states, out) in states.chunks(BATCH).zip(out.chunks_mut(BATCH)) {
         let mut indices = [0; BATCH];
-        let pairs = indices.iter_mut().zip(states);
         match symmetry {
-            None => pairs.for_each(|(index, &state)| *index = Rank::of(state).0 as usize),
-            Some(symmetry) => pairs.for_each(|(index, &state)| *index = symmetry.reduced_rank(state) as usize),
+            None => indices.iter_mut().zip(states).for_each(|(index, &state)| *index = Rank::of(state).0),
+            Some(symmetry) => symmetry.reduced_ranks(states, &mut indices),
         }
-        out.iter_mut().zip(indices).for_each(|(out, index)| *out = bytes[index]);
+        out.iter_mut().zip(indices).for_each(|(out, index)| *out = bytes[index as usize]);
     }
 }
 

@@ -11,7 +11,7 @@ use sternhalma_data::{Cell, CellSet};
 use super::layer::LayerBitmaps;
 use super::tables::{BATCH_WORDS, GroupTables, JumpPair, StateTriangle, slice_words};
 use crate::bits::{BitMatrix, load, low_mask, or_at, or_run, words_for};
-use crate::ranks::{BitOffsets, MAX_CELLS};
+use crate::ranks::{BitOffsets, MAX_CELLS, MAX_PIECES};
 
 /// The slices of a group, and buffers.
 pub(super) struct GroupScratch {
@@ -59,6 +59,9 @@ pub(super) struct ContextGroup<'a> {
     pub contexts: u64,
     /// The position of the first state of the lower block.
     pub below_start: u64,
+    /// By the number of upper pieces below a mover above the lower pieces, what the upper pieces add to the rank of
+    /// the first state of its run.
+    sums: [u64; MAX_PIECES],
 }
 
 /// A triangle of the lower block of a group.
@@ -75,8 +78,13 @@ pub(super) struct BlockTriangle<'a> {
 impl<'a> ContextGroup<'a> {
     pub fn new(tables: &'a GroupTables, upper: CellSet, lowest: usize, offsets: &'a BitOffsets) -> ContextGroup<'a> {
         let contexts = choose(lowest, tables.slice_pieces);
-        let below_start = rank_above(upper, tables.slice_pieces + 1) - offsets.below;
-        ContextGroup { tables, offsets, upper, lowest, contexts, below_start }
+        // Below all upper pieces, the mover raises the index of each of them by one.
+        let mut sums = [rank_above(upper, tables.slice_pieces + 1); MAX_PIECES];
+        for (index, cell) in upper.iter().map(Cell::index).enumerate() {
+            let [as_lower, as_upper] = [1, 2].map(|raise| choose(cell, tables.slice_pieces + index + raise));
+            sums[index + 1] = sums[index] - as_upper + as_lower;
+        }
+        ContextGroup { tables, offsets, upper, lowest, contexts, below_start: sums[0] - offsets.below, sums }
     }
 
     /// Adds the unseen successors of all moves whose context is in this group to the next layer.
@@ -116,10 +124,12 @@ impl<'a> ContextGroup<'a> {
     /// Iterates over the cells of a mover above the lower pieces, each with
     /// the position of its first state.
     fn runs_above(&self) -> impl Iterator<Item = (usize, u64)> + use<'a> {
-        let (upper, slice_pieces, offsets) = (self.upper, self.tables.slice_pieces, self.offsets);
-        let position =
-            move |cell: Cell| rank_above(upper.with(cell), slice_pieces).wrapping_sub(offsets.above[cell.index()]);
-        self.cells_above().iter().map(move |cell| (cell.index(), position(cell)))
+        let (upper, sums, slice_pieces, offsets) = (self.upper, self.sums, self.tables.slice_pieces, self.offsets);
+        let position = move |cell: usize| {
+            let passed = (upper & CellSet::first_cells(cell)).len();
+            (sums[passed] + choose(cell, slice_pieces + passed + 1)).wrapping_sub(offsets.above[cell])
+        };
+        self.cells_above().iter().map(Cell::index).map(move |cell| (cell, position(cell)))
     }
 
     /// Returns the cells of a mover above the lower pieces.

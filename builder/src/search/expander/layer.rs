@@ -56,6 +56,15 @@ impl LayerBitmaps<'_> {
             || self.unseen(last) & low_mask((start + len - 1) % 64 + 1) != 0
     }
 
+    /// Returns which of the 64 states from a position on are neither seen nor in the next layer.
+    #[inline(always)]
+    pub fn new_states(&self, start: u64) -> u64 {
+        let (word, shift) = ((start / 64) as usize, start % 64);
+        let new = |word: usize| self.unseen(word) & !self.next[word].load(Relaxed);
+        // Two shifts, because a shift by 64 is not defined if `shift` is 0.
+        new(word) >> shift | new(word + 1) << 1 << (63 - shift)
+    }
+
     /// Adds the unseen states of a run to the next layer. Bit `start + i` of `states` stands for the state at
     /// position `position + i`, for `i` below `len`.
     #[inline(always)]
@@ -102,10 +111,13 @@ impl LayerBitmaps<'_> {
             unseen[i] = states[i] & !(low[i] | high[i]);
         }
         if unseen != [0; N] {
-            (word..).zip(unseen).for_each(|(word, unseen)| self.add(word, unseen));
+            for (i, unseen) in unseen.into_iter().enumerate() {
+                self.add(word + i, unseen);
+            }
         }
     }
 
+    /// Adds the unseen states of a word to the next layer.
     #[inline(always)]
     pub fn reach_word(&self, word: usize, states: u64) {
         if states != 0 {

@@ -201,7 +201,7 @@ impl ContextGroup<'_> {
         let mut permuted = mem::take(&mut buffers.permuted);
         let mut reach = |part: &RunPart, run: &[u64]| {
             let add = |states: &[u64], start: u64| layer.reach_run(part.reduced, states, start, part.len);
-            scatter(simd, runs, part, run, &mut permuted, add);
+            scatter(simd, runs, part, run, &mut permuted, |reduced| layer.new_states(reduced), add);
         };
         for (cell, parts) in self.parts_above(buffers) {
             let slice = &scratch.bit_slices[cell * scratch.stride..][..scratch.stride];
