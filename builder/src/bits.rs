@@ -62,7 +62,7 @@ pub(crate) struct AlignedRun<'a> {
 }
 
 impl<'a> AlignedRun<'a> {
-    /// Divides the `len` bits of `from` from `start` on as they lie from `offset` on. Returns `None` for no bits.
+    /// Divides the `len` bits of `from` from `start` on, which are moved to `offset`. Returns `None` if `len` is 0.
     #[inline(always)]
     pub fn new(offset: u64, from: &'a [u64], start: u64, len: u64) -> Option<AlignedRun<'a>> {
         if len == 0 {

@@ -24,8 +24,8 @@ pub(crate) fn gather<S: Simd>(_: S, runs: &MirroredRuns, part: &RunPart, bitmap:
 /// Calls `add(run, start)` with an array that has the states of the part in `run`, in the order of reduced ranks from
 /// bit `start` on. `buffer` is scratch space.
 ///
-/// Bit `i` of `open(reduced)` states whether the state with the reduced rank `reduced + i` is of interest. The states
-/// of a permuted part that are not of interest may be left out.
+/// `new_states(reduced)` returns those of the 64 states from this reduced rank on that may be new. A permuted part may
+/// lack its other states.
 #[simd]
 pub(crate) fn scatter<S: Simd>(
     _: S,
@@ -33,31 +33,29 @@ pub(crate) fn scatter<S: Simd>(
     part: &RunPart,
     run: &[u64],
     buffer: &mut Vec<u64>,
-    open: impl Fn(u64) -> u64,
+    new_states: impl Fn(u64) -> u64,
     add: impl FnOnce(&[u64], u64),
 ) {
     let Some(pieces) = part.permuted else { return add(run, part.start) };
     let permutation = runs.permutation(pieces);
-    let (mut states, mut open_states) = (0, 0);
-    for_each_word(run, part.start, part.len, |_, bits| states += bits.count_ones());
-    let open_word = |offset: u64| open(part.reduced + offset) & low_mask(part.len - offset);
+    let new_states = |offset: u64| new_states(part.reduced + offset) & low_mask(part.len - offset);
     let offsets = (0..part.len).step_by(64);
-    if states > 0 {
-        open_states = offsets.clone().map(|offset| open_word(offset).count_ones()).sum();
-    }
-    if open_states == 0 {
+    let mut count = 0;
+    for_each_word(run, part.start, part.len, |_, states| count += states.count_ones());
+    if count == 0 {
         return;
     }
+    let new_count: u32 = offsets.clone().map(|offset| new_states(offset).count_ones()).sum();
     buffer.clear();
     buffer.resize(words_for(part.len), 0);
-    if states <= open_states {
+    if count <= new_count {
         for_each_word(run, part.start, part.len, |offset, states| {
             permute(states, &permutation[offset as usize..], 0, buffer);
         });
     } else {
         // The permutation is its own inverse, because it mirrors sets of cells.
         for (word, offset) in buffer.iter_mut().zip(offsets) {
-            *word = select(open_word(offset), &permutation[offset as usize..], part.start, run);
+            *word = select(new_states(offset), &permutation[offset as usize..], part.start, run);
         }
     }
     add(buffer, 0);

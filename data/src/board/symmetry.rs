@@ -65,13 +65,11 @@ struct RowCounts {
 /// The decisions of the highest occupied rows of sets of cells.
 #[derive(Clone, Debug, Default)]
 struct RowDecisions {
-    /// By the highest cell plus 1. The first entry is for sets without a cell.
+    /// By the highest cell plus 1. The first entry is for the empty set.
     rows: Vec<HighestRow>,
     /// The decision for a pattern of a row, with `pieces` pieces in the row and below, is at
     /// `first + (pieces << size | pattern)`.
     decisions: Vec<RowDecision>,
-    /// The mirror image of each cell. The cells of each half of 128 bits are followed by an empty set.
-    images: [Vec<CellSet>; 2],
 }
 
 /// The highest occupied row of a set of cells.
@@ -295,7 +293,7 @@ impl Symmetry {
             }
             for &place in &mirrored[..mirrored_count] {
                 let cells = &mut canonical[usize::from(place)];
-                *cells = self.decisions.image(*cells, self.prefix.board().pieces());
+                *cells = self.mirror(*cells);
             }
             for (out, &cells) in out.iter_mut().zip(&canonical[..states.len()]) {
                 *out = Rank::of(State::from_cells(cells)).0.wrapping_sub(*out);
@@ -400,7 +398,7 @@ impl RowDecisions {
     fn new(symmetry: &Symmetry) -> RowDecisions {
         let pieces = symmetry.prefix.board().pieces();
         let mut all = RowDecisions::default();
-        // A set without a cell is its own mirror image, and no row below decides.
+        // The empty set is its own mirror image, and no row below decides.
         all.rows.push(HighestRow { first_cell: 0, size: 0, first: 0, first_of_army: 0 });
         all.decisions.push(RowDecision(0));
         for RowCounts { row, before, .. } in &symmetry.rows {
@@ -422,11 +420,6 @@ impl RowDecisions {
                 }));
             }
         }
-        let image = |cell: usize| {
-            let is_covered = cell < symmetry.prefix.within();
-            if is_covered { symmetry.mirror(CellSet::single(Cell::new(cell))) } else { CellSet::EMPTY }
-        };
-        all.images = [0, 64].map(|first| (first..first + 64).map(image).chain([CellSet::EMPTY]).collect());
         all
     }
 
@@ -462,21 +455,6 @@ impl RowDecisions {
             }
             cells &= CellSet::first_cells(first_cell.into());
         }
-    }
-
-    /// Returns the mirror image of a set of `pieces` cells.
-    #[inline(always)]
-    fn image(&self, cells: CellSet, pieces: usize) -> CellSet {
-        let [low_images, high_images] = &self.images;
-        let (mut low, mut high) = (cells.bits() as u64, (cells.bits() >> 64) as u64);
-        let mut image = CellSet::EMPTY;
-        // Both halves take one step per piece, as in `Rank::of`.
-        for _ in 0..pieces {
-            image |= low_images[low.trailing_zeros() as usize] | high_images[high.trailing_zeros() as usize];
-            low &= low.wrapping_sub(1);
-            high &= high.wrapping_sub(1);
-        }
-        image
     }
 }
 

@@ -56,7 +56,7 @@ impl LayerBitmaps<'_> {
             || self.unseen(last) & low_mask((start + len - 1) % 64 + 1) != 0
     }
 
-    /// Returns which of the 64 states from a position on are neither seen nor in the next layer.
+    /// Returns those of the 64 states from a position on that are unseen and not in the next layer.
     #[inline(always)]
     pub fn new_states(&self, start: u64) -> u64 {
         let (word, shift) = ((start / 64) as usize, start % 64);
@@ -125,7 +125,7 @@ impl LayerBitmaps<'_> {
         }
     }
 
-    /// Adds states of a word. A state is new only once, so the atomic operation is rare.
+    /// Adds unseen states to a word of the next layer. Each state is new only once, so the atomic operation is rare.
     #[inline(always)]
     fn add(&self, word: usize, states: u64) {
         if states != 0 {
