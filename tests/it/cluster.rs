@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::common::{CmdOutput, PATIENCE, TestEnv, names, ndjson, set};
+use crate::common::{CmdOutput, PATIENCE, TestEnv, names, ndjson, set, signal};
 
 /// A build out of core that takes about a second in a cluster.
 const BUILD: &str = "build --side 8 --pieces 5 --threads 1 --memory 48MiB";
@@ -20,11 +20,6 @@ fn children(parent: u32) -> Vec<u32> {
     let output = Command::new("pgrep").args(["-P", &parent.to_string()]).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     text.lines().map(|line| line.parse().unwrap()).collect()
-}
-
-fn signal(name: &str, process: u32) {
-    // The process may have just ended.
-    let _ = Command::new("kill").args([name, &process.to_string()]).output().unwrap();
 }
 
 fn wait_until(what: &str, holds: impl Fn() -> bool) {

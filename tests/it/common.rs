@@ -184,6 +184,11 @@ fn is_picture(line: &str) -> bool {
     line.trim_start_matches(|c: char| c == ' ' || c.is_ascii_digit()).starts_with('|')
 }
 
+/// Sends a signal to a process, which may have just ended.
+pub fn signal(name: &str, process: u32) {
+    Command::new("kill").args([name, &process.to_string()]).output().unwrap();
+}
+
 /// A command whose stderr is read while it runs.
 pub struct Running {
     child: Child,
@@ -197,10 +202,19 @@ impl Running {
         self.child.id()
     }
 
+    /// Sends a signal.
+    pub fn signal(&self, name: &str) {
+        signal(name, self.id());
+    }
+
+    /// Returns whether the process has ended.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
     /// Sends a signal, and returns the output at the end.
     pub fn end(mut self, signal: &str) -> Output {
-        let sent = Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap();
-        assert!(sent.success());
+        self.signal(signal);
         self.stderr.read_to_string(&mut self.err).unwrap();
         Output { stderr: self.err.into_bytes(), ..self.child.wait_with_output().unwrap() }
     }

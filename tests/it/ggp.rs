@@ -11,8 +11,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// More time than any answer takes.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::common::{PATIENCE, signal};
 
 fn game(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("ggp/games").join(format!("{name}.kif"))
@@ -117,11 +116,6 @@ fn record_with_code(code: i32, name: &str, players: &[&str], options: &str) -> V
 
 fn kinds(record: &Value) -> Vec<&str> {
     record["errors"].as_array().unwrap().iter().map(|error| error["kind"].as_str().unwrap()).collect()
-}
-
-fn signal(child: &Child, signal: &str) {
-    let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
-    assert!(sent.success());
 }
 
 #[test]
@@ -288,7 +282,7 @@ fn an_interrupted_match_is_aborted_and_recorded() {
     command.arg(game("subtraction")).args([&player.address, &silent, "--start-clock", "1", "--play-clock", "100"]);
     let child = command.spawn().unwrap();
     player.await_line("played (take");
-    signal(&child, "-INT");
+    signal("-INT", child.id());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let record: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -451,7 +445,7 @@ fn ctrl_c_ends_a_player() {
             true => player.await_line("match m: start as x"),
             false => player.is_free(),
         }
-        signal(&player.child, "-INT");
+        signal("-INT", player.child.id());
         assert_eq!(player.child.wait().unwrap().code(), Some(0));
     }
 }

@@ -2,9 +2,8 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::Command;
 
-use crate::common::{Session, TestEnv};
+use crate::common::{Session, TestEnv, signal};
 
 /// Sends GET to a server with this URL, and returns the answer.
 fn get(url: &str, path: &str) -> String {
@@ -27,8 +26,7 @@ fn the_server_answers_until_a_signal_ends_it() {
     let answer = get(&url, "/api/tables/4x4-3/state?state=%230");
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.contains("\"category\":\"goal\""), "{answer}");
     assert!(get(&url, "/").contains("<!doctype html>"));
-    let sent = Command::new("kill").args(["-INT", &session.id().to_string()]).status().unwrap();
-    assert!(sent.success());
+    signal("-INT", session.id());
     let ended = session.finish();
     assert_eq!((ended.code, ended.out()), (0, ""));
     let lines: Vec<&str> = ended.err.lines().collect();

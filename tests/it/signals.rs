@@ -3,11 +3,11 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::common::{CmdOutput, ENCODINGS, PATIENCE, Session, TestEnv, names, set};
+use crate::common::{CmdOutput, ENCODINGS, Session, TestEnv, names, set};
 
 #[test]
 fn a_closed_stdout_is_not_a_failure() {
@@ -172,20 +172,11 @@ fn an_interrupted_proof_out_of_core_resumes() {
         let words = format!("verify --deep --threads 1 {words} {}", name.display());
         let state = env.path(&format!(".table.sht.{kind}"));
         for signal in ["-INT", "-KILL"] {
-            let running = env.start(&words, "proof:");
-            let clock = Instant::now();
-            while !state.exists() && signal == "-KILL" && clock.elapsed() < PATIENCE {
-                thread::sleep(Duration::from_millis(20));
-            }
-            if signal == "-INT" {
-                thread::sleep(Duration::from_millis(700));
-            }
-            let ended = running.end(signal);
+            let ended = end_after_checkpoint(&env, &words, &state, signal);
             if signal == "-INT" {
                 let error = CmdOutput::of(ended).failure();
                 assert!(error.contains("interrupted: the same command resumes the proof"), "{error}");
             }
-            assert!(state.exists(), "{words} {signal}");
             let ran = env.run(&words);
             assert!(ran.err.contains("resuming an interrupted proof at "), "{}", ran.err);
             ran.success();
@@ -200,6 +191,27 @@ fn an_interrupted_proof_out_of_core_resumes() {
         assert!(!env.run(&format!("{words} --fresh")).progress().contains("starting again"));
         assert_eq!(names(&env.work()), set(["table.sht"]));
     }
+}
+
+/// Sends a signal to a proof that has written its state, and returns its output. A proof that
+/// ends too early is started again.
+#[cfg(unix)]
+fn end_after_checkpoint(env: &TestEnv, words: &str, state: &Path, signal: &str) -> Output {
+    for _ in 0..20 {
+        let mut running = env.start(words, "proof:");
+        // A proof writes its state once per second. The clock runs on while the process is stopped.
+        running.signal("-STOP");
+        thread::sleep(Duration::from_millis(1100));
+        running.signal("-CONT");
+        while !state.exists() && !running.has_ended() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        let ended = running.end(signal);
+        if state.exists() {
+            return ended;
+        }
+    }
+    panic!("`{words}` always ends before {signal}");
 }
 
 /// A table is truncated while a query has it mapped. The query fails with an error.
