@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -196,7 +196,7 @@ fn an_interrupted_proof_out_of_core_resumes() {
 /// Sends a signal to a proof that has written its state, and returns its output. A proof that
 /// ends too early is started again.
 #[cfg(unix)]
-fn end_after_checkpoint(env: &TestEnv, words: &str, state: &Path, signal: &str) -> Output {
+fn end_after_checkpoint(env: &TestEnv, words: &str, state: &Path, signal: &str) -> std::process::Output {
     for _ in 0..20 {
         let mut running = env.start(words, "proof:");
         // A proof writes its state once per second. The clock runs on while the process is stopped.
