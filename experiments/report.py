@@ -238,7 +238,7 @@ def update(document, program):
         "board": board(*boards.values(), filters),
         "ngrams": ngrams(*of("ngrams-1", "ngrams-5", "ngrams-7", "ngrams-10", "looked-gibbs", "looked-gibbs-2000")),
         "decay": decay(*of("decay-2", "decay-4", "decay-6", "decay-9", "decay-12")),
-        "tuning": tuning(*of("tuning-1", "tuning-3", "tuning-5", "looked-lsi")),
+        "tuning": tuning(*of("tuning-1", "tuning-3", "tuning-5", "looked-lsi", "tuning-forms")),
         "mini": mini(*of("mini-5", "mini-6", "mini-10")),
     }
     for name, paper in papers.items():
