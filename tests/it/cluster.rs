@@ -111,6 +111,7 @@ fn kill_at_any_time(table: &str, resources: &str, least_kills: usize) {
             thread::sleep(Duration::from_secs_f64(whole * rng.random_range(0.1..0.6)));
             let running = children(parent.id());
             if let Some(&child) = running.get(rng.random_range(0..3)) {
+                // The process may have just ended.
                 signal("-KILL", child);
                 kills += 1;
             }
@@ -257,10 +258,10 @@ fn a_lost_process_ends_all_and_the_same_commands_resume() {
     // A process that does not run for some seconds delays the others.
     let children = hosts.start();
     wait_until("no new layer", || hosts.has_layer(7));
-    signal("-STOP", children[1].id());
+    assert!(signal("-STOP", children[1].id()));
     thread::sleep(Duration::from_secs(2));
     assert!(children.iter().all(|child| fs::exists(format!("/proc/{}", child.id())).unwrap()));
-    signal("-CONT", children[1].id());
+    assert!(signal("-CONT", children[1].id()));
     assert!(finish(children).into_iter().all(|ended| ended.code == 0));
     hosts.check();
 }

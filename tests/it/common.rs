@@ -184,9 +184,9 @@ fn is_picture(line: &str) -> bool {
     line.trim_start_matches(|c: char| c == ' ' || c.is_ascii_digit()).starts_with('|')
 }
 
-/// Sends a signal to a process, which may have just ended.
-pub fn signal(name: &str, process: u32) {
-    Command::new("kill").args([name, &process.to_string()]).output().unwrap();
+/// Sends a signal. Returns whether the process exists.
+pub fn signal(name: &str, process: u32) -> bool {
+    Command::new("kill").args([name, &process.to_string()]).output().unwrap().status.success()
 }
 
 /// A command whose stderr is read while it runs.
@@ -204,7 +204,7 @@ impl Running {
 
     /// Sends a signal.
     pub fn signal(&self, name: &str) {
-        signal(name, self.id());
+        assert!(signal(name, self.id()));
     }
 
     /// Returns whether the process has ended.

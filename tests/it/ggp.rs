@@ -282,7 +282,7 @@ fn an_interrupted_match_is_aborted_and_recorded() {
     command.arg(game("subtraction")).args([&player.address, &silent, "--start-clock", "1", "--play-clock", "100"]);
     let child = command.spawn().unwrap();
     player.await_line("played (take");
-    signal("-INT", child.id());
+    assert!(signal("-INT", child.id()));
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let record: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -445,7 +445,7 @@ fn ctrl_c_ends_a_player() {
             true => player.await_line("match m: start as x"),
             false => player.is_free(),
         }
-        signal("-INT", player.child.id());
+        assert!(signal("-INT", player.child.id()));
         assert_eq!(player.child.wait().unwrap().code(), Some(0));
     }
 }

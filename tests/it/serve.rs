@@ -26,7 +26,7 @@ fn the_server_answers_until_a_signal_ends_it() {
     let answer = get(&url, "/api/tables/4x4-3/state?state=%230");
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.contains("\"category\":\"goal\""), "{answer}");
     assert!(get(&url, "/").contains("<!doctype html>"));
-    signal("-INT", session.id());
+    assert!(signal("-INT", session.id()));
     let ended = session.finish();
     assert_eq!((ended.code, ended.out()), (0, ""));
     let lines: Vec<&str> = ended.err.lines().collect();

@@ -5,9 +5,9 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crate::common::{CmdOutput, ENCODINGS, Session, TestEnv, names, set};
+use crate::common::{CmdOutput, ENCODINGS, PATIENCE, Running, Session, TestEnv, names, set};
 
 #[test]
 fn a_closed_stdout_is_not_a_failure() {
@@ -172,7 +172,7 @@ fn an_interrupted_proof_out_of_core_resumes() {
         let words = format!("verify --deep --threads 1 {words} {}", name.display());
         let state = env.path(&format!(".table.sht.{kind}"));
         for signal in ["-INT", "-KILL"] {
-            let ended = end_after_checkpoint(&env, &words, &state, signal);
+            let ended = end_within_proof(&env, &words, &state, signal);
             if signal == "-INT" {
                 let error = CmdOutput::of(ended).failure();
                 assert!(error.contains("interrupted: the same command resumes the proof"), "{error}");
@@ -193,25 +193,42 @@ fn an_interrupted_proof_out_of_core_resumes() {
     }
 }
 
-/// Sends a signal to a proof that has written its state, and returns its output. A proof that
-/// ends too early is started again.
+/// Sends a signal to a proof, and returns the output of the proof. The signal is sent again, later, to a new
+/// process if the proof leaves no state: it has ended, or has not completed any classes.
 #[cfg(unix)]
-fn end_after_checkpoint(env: &TestEnv, words: &str, state: &Path, signal: &str) -> std::process::Output {
-    for _ in 0..20 {
+fn end_within_proof(env: &TestEnv, words: &str, state: &Path, signal: &str) -> std::process::Output {
+    for attempt in 0..12 {
         let mut running = env.start(words, "proof:");
-        // A proof writes its state once per second. The clock runs on while the process is stopped.
-        running.signal("-STOP");
-        thread::sleep(Duration::from_millis(1100));
-        running.signal("-CONT");
-        while !state.exists() && !running.has_ended() {
-            thread::sleep(Duration::from_millis(1));
+        if signal == "-INT" {
+            // An interrupted proof writes its state.
+            thread::sleep(Duration::from_millis(25 << attempt));
+        } else if !has_checkpoint(&mut running, state) {
+            continue;
         }
         let ended = running.end(signal);
         if state.exists() {
             return ended;
         }
     }
-    panic!("`{words}` always ends before {signal}");
+    panic!("`{words}` leaves no state after {signal}");
+}
+
+/// Waits until a proof has written its state. Returns false if the proof ends before.
+#[cfg(unix)]
+fn has_checkpoint(running: &mut Running, state: &Path) -> bool {
+    // A proof writes its state once per second. The clock runs on while the process is stopped.
+    running.signal("-STOP");
+    thread::sleep(Duration::from_millis(1100));
+    running.signal("-CONT");
+    let clock = Instant::now();
+    while !state.exists() {
+        if running.has_ended() {
+            return false;
+        }
+        assert!(clock.elapsed() < PATIENCE, "the proof writes its state");
+        thread::sleep(Duration::from_millis(1));
+    }
+    true
 }
 
 /// A table is truncated while a query has it mapped. The query fails with an error.
