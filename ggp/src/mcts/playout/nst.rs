@@ -18,7 +18,7 @@ use crate::memory::{hash_table_bytes, reserve_within};
 ///
 /// Moves that followed the same one or two moves, a *context*, are stored
 /// together. A choice therefore looks up two contexts; most contexts of two
-/// moves have no sequence with enough weight.
+/// moves have a single follower, and no sequence with enough weight.
 #[derive(Clone, Debug)]
 pub struct Nst {
     /// The maximum length of a sequence.
@@ -28,16 +28,29 @@ pub struct Nst {
     /// Whether moves without a choice are skipped.
     skips_waits: bool,
     singles: Mast,
-    /// The index of each context, by role.
-    places: Vec<FxHashMap<u64, u32>>,
-    contexts: Vec<Followers>,
-    /// The memory of the followers of all contexts, in bytes.
-    followers: usize,
+    /// The contexts of each role.
+    contexts: Vec<FxHashMap<u64, Context>>,
+    /// The followers of contexts with several.
+    followers: Vec<Followers>,
+    /// The memory of the entries of `followers`, in bytes.
+    entries: usize,
     /// The number of bytes by which the memory may grow.
     room: usize,
     scale: Scale,
     /// The sum and the number of averages for each move of the current choice.
     sums: Vec<(f32, f32)>,
+}
+
+/// The moves that followed a context.
+#[derive(Clone, Copy, Debug)]
+enum Context {
+    One(Follower),
+    Several {
+        /// The index in [`Nst::followers`].
+        place: u32,
+        /// Whether some sequence has had enough weight.
+        counts: bool,
+    },
 }
 
 /// The moves that followed a context, with the averages of the sequences that
@@ -51,8 +64,6 @@ struct Followers {
     /// The array by move number. Either the array or the hash table is empty.
     row: Vec<DecayingAverage>,
     used: u32,
-    /// An upper bound for the number of entries with a sufficient weight.
-    telling: u32,
 }
 
 /// A sequence: its last move, and its average.
@@ -89,24 +100,19 @@ impl Followers {
         number as usize >= self.row.len() && 4 * (self.used as usize + 1) > 3 * self.slots.len()
     }
 
-    fn add(&mut self, number: u32, reward: f32, limits: WeightLimits, scale: Scale, least: f32) {
+    /// Returns the average of a move. Makes room for it first if it is new.
+    fn average(&mut self, number: u32) -> &mut DecayingAverage {
         if self.needs_room(number) {
             self.make_room(number);
         }
-        let average = match self.row.get_mut(number as usize) {
-            Some(average) => average,
-            None => {
-                let place = self.place(number);
-                let follower = &mut self.slots[place];
-                self.used += u32::from(follower.number == MoveHistory::NONE);
-                follower.number = number;
-                &mut follower.average
-            }
-        };
-        let counted = average.mean_from(least, scale).is_some();
-        average.add(reward, limits, scale);
-        let counts = average.mean_from(least, scale).is_some();
-        self.telling += u32::from(counts && !counted);
+        if (number as usize) < self.row.len() {
+            return &mut self.row[number as usize];
+        }
+        let place = self.place(number);
+        let follower = &mut self.slots[place];
+        self.used += u32::from(follower.number == MoveHistory::NONE);
+        follower.number = number;
+        &mut follower.average
     }
 
     /// Makes room for another move. Switches to an array if that takes no more
@@ -181,7 +187,7 @@ impl Followers {
 }
 
 impl Nst {
-    /// The maximum number of contexts, about 500 MB; most occur only once.
+    /// The maximum number of contexts, about 200 MB; most occur only once.
     /// Further contexts are ignored.
     const MOST_CONTEXTS: usize = 1 << 22;
 
@@ -193,9 +199,9 @@ impl Nst {
             least: (least as f32).max(LEAST_WEIGHT),
             skips_waits: false,
             singles: Mast::default(),
-            places: Vec::new(),
             contexts: Vec::new(),
-            followers: 0,
+            followers: Vec::new(),
+            entries: 0,
             room: usize::MAX,
             scale: Scale::ONE,
             sums: Vec::new(),
@@ -228,54 +234,93 @@ impl Nst {
         }
     }
 
+    /// Adds a reward to the average of a sequence: a context, and the last move.
+    /// Ignores it if the sequence is new and there is no room.
     fn add(&mut self, role: usize, key: u64, number: u32, reward: f32, limits: WeightLimits) {
-        if self.places.len() <= role {
-            self.places.resize(role + 1, FxHashMap::default());
+        if self.contexts.len() <= role {
+            self.contexts.resize(role + 1, FxHashMap::default());
         }
-        let known = self.places[role].get(&key).copied();
-        let Some(place) = known.or_else(|| self.add_context(role, key)) else { return };
-        let followers = &mut self.contexts[place as usize];
-        let before = followers.bytes();
-        if followers.needs_room(number) && 2 * before + size_of::<[Follower; 4]>() > self.room {
-            return;
-        }
-        followers.add(number, reward, limits, self.scale, self.least);
-        let after = followers.bytes();
-        self.followers = self.followers + after - before;
+        let before = self.sequence_bytes(role);
+        self.add_within_room(role, key, number, reward, limits);
+        let after = self.sequence_bytes(role);
         self.room = self.room.saturating_sub(after.saturating_sub(before));
     }
 
-    fn places_bytes(places: &FxHashMap<u64, u32>) -> usize {
-        hash_table_bytes::<(u64, u32)>(places.capacity())
+    fn add_within_room(&mut self, role: usize, key: u64, number: u32, reward: f32, limits: WeightLimits) {
+        let (scale, least) = (self.scale, self.least);
+        let may_add = self.has_room_for_context(role);
+        let contexts = &mut self.contexts[role];
+        let context = match may_add {
+            true => contexts.entry(key).or_insert(Context::One(Follower { number, average: DecayingAverage::NONE })),
+            false => match contexts.get_mut(&key) {
+                Some(context) => context,
+                None => return,
+            },
+        };
+        if let Context::One(first) = *context
+            && first.number != number
+        {
+            let room = self.room / 2;
+            if size_of::<[Follower; 4]>() > room || !reserve_within(&mut self.followers, 1, || room as u64) {
+                return;
+            }
+            let counts = first.average.mean_from(least, scale).is_some();
+            *context = Context::Several { place: self.followers.len() as u32, counts };
+            let mut followers = Followers::default();
+            *followers.average(first.number) = first.average;
+            self.entries += followers.bytes();
+            self.followers.push(followers);
+        }
+        match context {
+            Context::One(follower) => follower.average.add(reward, limits, scale),
+            Context::Several { place, counts } => {
+                let followers = &mut self.followers[*place as usize];
+                let before = followers.bytes();
+                if followers.needs_room(number) && 2 * before + size_of::<[Follower; 4]>() > self.room {
+                    return;
+                }
+                let average = followers.average(number);
+                average.add(reward, limits, scale);
+                *counts |= average.mean_from(least, scale).is_some();
+                self.entries = self.entries + followers.bytes() - before;
+            }
+        }
     }
 
-    /// Adds a new context, or returns `None` if there are too many or there is no room.
-    fn add_context(&mut self, role: usize, key: u64) -> Option<u32> {
-        let place = self.contexts.len();
-        let places = &mut self.places[role];
-        let before = Nst::places_bytes(places) + self.contexts.capacity() * size_of::<Followers>();
-        let grows = places.len() < places.capacity() || Nst::places_bytes(places).max(64) <= self.room / 2;
-        let has_room = grows && reserve_within(&mut self.contexts, 1, || self.room as u64 / 2);
-        if place >= Nst::MOST_CONTEXTS || !has_room {
-            return None;
-        }
-        self.contexts.push(Followers::default());
-        places.insert(key, place as u32);
-        let after = Nst::places_bytes(places) + self.contexts.capacity() * size_of::<Followers>();
-        self.room = self.room.saturating_sub(after - before);
-        Some(place as u32)
+    /// Returns whether a new context of a role has room.
+    fn has_room_for_context(&self, role: usize) -> bool {
+        let contexts = &self.contexts[role];
+        let grows = contexts.len() == contexts.capacity();
+        self.contexts.iter().map(FxHashMap::len).sum::<usize>() < Nst::MOST_CONTEXTS
+            && (!grows || Nst::context_bytes(contexts).max(64) <= self.room / 2)
+    }
+
+    fn context_bytes(contexts: &FxHashMap<u64, Context>) -> usize {
+        hash_table_bytes::<(u64, Context)>(contexts.capacity())
+    }
+
+    /// Returns the memory of the contexts of a role, and of all followers.
+    fn sequence_bytes(&self, role: usize) -> usize {
+        Nst::context_bytes(&self.contexts[role]) + self.followers.capacity() * size_of::<Followers>() + self.entries
     }
 
     /// Adds the averages of the sequences of a context for the moves of the
     /// choice.
     #[inline]
     fn follow(&mut self, role: usize, key: u64, numbers: &[u32]) {
-        let Some(&place) = self.places.get(role).and_then(|places| places.get(&key)) else { return };
-        let followers = &self.contexts[place as usize];
-        if followers.telling == 0 {
-            return;
+        match self.contexts.get(role).and_then(|contexts| contexts.get(&key)) {
+            Some(Context::One(Follower { number, average })) => {
+                let Some(mean) = average.mean_from(self.least, self.scale) else { return };
+                if let Some(at) = numbers.iter().position(|other| other == number) {
+                    self.sums[at].0 += mean;
+                    self.sums[at].1 += 1.0;
+                }
+            }
+            Some(&Context::Several { place, counts: true }) => {
+                self.followers[place as usize].add_values(numbers, &mut self.sums, self.least, self.scale);
+            }
+            Some(Context::Several { counts: false, .. }) | None => {}
         }
-        followers.add_values(numbers, &mut self.sums, self.least, self.scale);
     }
 }
 
@@ -335,8 +380,8 @@ impl MoveValues for Nst {
     }
 
     fn memory(&self) -> usize {
-        let contexts = self.contexts.capacity() * size_of::<Followers>() + self.followers;
-        self.singles.memory() + self.places.iter().map(Nst::places_bytes).sum::<usize>() + contexts
+        let followers = self.followers.capacity() * size_of::<Followers>() + self.entries;
+        self.singles.memory() + self.contexts.iter().map(Nst::context_bytes).sum::<usize>() + followers
     }
 
     fn set_room(&mut self, bytes: usize) {
@@ -348,7 +393,13 @@ impl MoveValues for Nst {
         self.singles.decay(by);
         self.scale.decay(by);
         if let Some(factor) = self.scale.take() {
-            self.contexts.iter_mut().for_each(|followers| followers.multiply(factor));
+            self.followers.iter_mut().for_each(|followers| followers.multiply(factor));
+            for contexts in &mut self.contexts {
+                contexts.retain(|_, context| match context {
+                    Context::One(follower) => follower.average.multiply(factor),
+                    Context::Several { .. } => true,
+                });
+            }
         }
     }
 }
@@ -371,9 +422,13 @@ mod tests {
             let singles = self.singles.table(role).into_iter().filter(|(.., weight)| *weight > 0.0);
             let mut table: BTreeMap<_, _> =
                 singles.map(|(number, mean, weight)| (vec![number], (mean, weight))).collect();
-            for (key, &place) in self.places.get(role).into_iter().flatten() {
+            for (key, context) in self.contexts.get(role).into_iter().flatten() {
                 let (two, one) = ((key >> 32) as u32, *key as u32);
-                for (number, average) in self.contexts[place as usize].all() {
+                let followers = match *context {
+                    Context::One(Follower { number, average }) => vec![(number, average)],
+                    Context::Several { place, .. } => self.followers[place as usize].all(),
+                };
+                for (number, average) in followers {
                     // A sequence of two moves has a number without a move in place
                     // of the first.
                     let moves = [two, one, number].into_iter().skip(usize::from(two == NOOP - 1));
@@ -432,7 +487,7 @@ mod tests {
                     assert!((100.0 * mean.unwrap() - expected_mean).abs() < 1e-3, "{about}: {found:?}");
                 }
             }
-            assert_eq!(nst.places.len().max(case.roles), case.roles);
+            assert_eq!(nst.contexts.len().max(case.roles), case.roles);
         }
     }
 
@@ -670,7 +725,7 @@ mod tests {
                 let far = round % 2 == 1 && rng.random_range(0..40) == 0;
                 let number = if far { rng.random_range(0..1_000_000) } else { rng.random_range(0..most) };
                 let reward = rng.random();
-                followers.add(number, reward, limits, SCALE, 2.0);
+                followers.average(number).add(reward, limits, SCALE);
                 alone.entry(number).or_default().add(reward, limits, SCALE);
                 if step % 90 == 89 {
                     followers.multiply(1e-5);
@@ -679,8 +734,6 @@ mod tests {
                 forms[usize::from(followers.row.is_empty())] += 1;
             }
             assert!(followers.all().into_iter().collect::<BTreeMap<_, _>>() == alone, "round {round}");
-            let counted = alone.values().filter(|average| average.mean_from(2.0, SCALE).is_some()).count();
-            assert!(followers.telling as usize >= counted);
             let numbers: Vec<u32> = alone.keys().flat_map(|&number| [number, number + 1]).collect();
             let mut sums = vec![(0.5, 1.0); numbers.len()];
             followers.add_values(&numbers, &mut sums, 2.0, SCALE);
