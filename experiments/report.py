@@ -27,6 +27,9 @@ TARGET = HERE.parent / "target"
 NAMES = {"skirmish": "skirmish (ggp-base's full chess set)"}
 OTHER_NAMES = {"skirmish": "skirmish (ggp-base's full chess set; the papers' game has bishops, knights, rooks and pawns)"}
 
+# The end of the names of series with 2,500 simulations per step in place of 500.
+MORE_SIMULATIONS = "-2500"
+
 # The most lines of a difference that --check prints.
 DIFFERENCE_LINES = 20
 
@@ -145,6 +148,20 @@ def print_own(nst, base):
     return lines + [f"| at least 60%, with a lower bound above 55% | {' | '.join(reached)} |"]
 
 
+def print_more_simulations(tables, game):
+    """Returns one row per pairing of the tables with more simulations: the score in a game with the usual number, and with more."""
+    lines = []
+    for name, more in tables.items():
+        base = name.removesuffix(MORE_SIMULATIONS)
+        if base == name:
+            continue
+        for column, pairing in enumerate(more.pairings):
+            usual, played = tables[base].games[game][column], more.games[game][column]
+            cells = [print_cell(usual, True), print_cell(played._replace(paper=None), True)]
+            lines.append(f"| `{base}` | {' against '.join(pairing)} | {' | '.join(cells)} |")
+    return lines
+
+
 def print_changes(table, gains, only_second):
     """Returns one row per pairing of a table that changes one part: name, games,
     points, and verdict."""
@@ -231,12 +248,13 @@ def update(document, program):
             if name == "tuning-5":
                 columns.append(better_by_the_paper(tables["tuning-1"]))
             document = write(document, f"table {name}", print_rows(table, columns), True)
+    document = write(document, "skirmish 2500", print_more_simulations(tables, "skirmish_final"), True)
     filters = {}
     for kind in ("base", "heur", "end"):
         filters |= read_pairings(f"filters-{kind}", program)
     papers = {
         "board": board(*boards.values(), filters),
-        "ngrams": ngrams(*of("ngrams-1", "ngrams-5", "ngrams-7", "ngrams-10", "looked-gibbs", "looked-gibbs-2000")),
+        "ngrams": ngrams(*of("ngrams-1", "ngrams-5", "ngrams-7", "ngrams-10", "looked-gibbs", "looked-gibbs-2000", "ngrams-1-2500")),
         "decay": decay(*of("decay-2", "decay-4", "decay-6", "decay-9", "decay-12")),
         "tuning": tuning(*of("tuning-1", "tuning-3", "tuning-5", "looked-lsi", "tuning-forms")),
         "mini": mini(*of("mini-5", "mini-6", "mini-10")),
