@@ -149,16 +149,16 @@ def print_own(nst, base):
 
 
 def print_more_simulations(tables, game):
-    """Returns one row per pairing of the tables with more simulations: the score in a game with the usual number, and with more."""
+    """Returns one row per pairing of the series with more simulations: the scores in a game with fewer and with more."""
     lines = []
-    for name, more in tables.items():
-        base = name.removesuffix(MORE_SIMULATIONS)
-        if base == name:
+    for name in tables:
+        if not name.endswith(MORE_SIMULATIONS):
             continue
+        fewer, more = tables[name.removesuffix(MORE_SIMULATIONS)], tables[name]
         for column, pairing in enumerate(more.pairings):
-            usual, played = tables[base].games[game][column], more.games[game][column]
-            cells = [print_cell(usual, True), print_cell(played._replace(paper=None), True)]
-            lines.append(f"| `{base}` | {' against '.join(pairing)} | {' | '.join(cells)} |")
+            cells = [fewer.games[game][column], more.games[game][column]._replace(paper=None)]
+            printed = " | ".join(print_cell(cell, True) for cell in cells)
+            lines.append(f"| `{name}` | {' against '.join(pairing)} | {printed} |")
     return lines
 
 
