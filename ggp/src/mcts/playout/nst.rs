@@ -187,8 +187,8 @@ impl Followers {
 }
 
 impl Nst {
-    /// The maximum number of contexts, about 200 MB; most occur only once.
-    /// Further contexts are ignored.
+    /// The maximum number of contexts; most occur only once. They take about
+    /// 200 MB without the entries of `followers`. Further contexts are ignored.
     const MOST_CONTEXTS: usize = 1 << 22;
 
     /// Creates a table for sequences of lengths up to `longest` (1 to 3).
@@ -301,7 +301,11 @@ impl Nst {
 
     /// Returns the memory of the contexts of a role, and of all followers.
     fn sequence_bytes(&self, role: usize) -> usize {
-        Nst::context_bytes(&self.contexts[role]) + self.followers.capacity() * size_of::<Followers>() + self.entries
+        Nst::context_bytes(&self.contexts[role]) + self.follower_bytes()
+    }
+
+    fn follower_bytes(&self) -> usize {
+        self.followers.capacity() * size_of::<Followers>() + self.entries
     }
 
     /// Adds the averages of the sequences of a context for the moves of the
@@ -380,8 +384,8 @@ impl MoveValues for Nst {
     }
 
     fn memory(&self) -> usize {
-        let followers = self.followers.capacity() * size_of::<Followers>() + self.entries;
-        self.singles.memory() + self.contexts.iter().map(Nst::context_bytes).sum::<usize>() + followers
+        let contexts: usize = self.contexts.iter().map(Nst::context_bytes).sum();
+        self.singles.memory() + contexts + self.follower_bytes()
     }
 
     fn set_room(&mut self, bytes: usize) {
