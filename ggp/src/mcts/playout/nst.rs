@@ -1,12 +1,14 @@
 //! The N-gram selection technique.
 
+use std::hint::black_box;
+
 use rustc_hash::FxHashMap;
 
 use super::context::{chosen_context, context};
 use super::decay::{DecayingAverage, Scale, WeightLimits};
 use super::{Decay, LEAST_WEIGHT, Mast, MoveHistory, MoveValues, UNSEEN};
 use crate::NOOP;
-use crate::memory::{hash_table_bytes, reserve_within};
+use crate::memory::hash_table_bytes;
 
 /// The N-gram selection technique (NST) [Tak et al. 2012, section IV-B].
 ///
@@ -29,41 +31,43 @@ pub struct Nst {
     skips_waits: bool,
     singles: Mast,
     /// The contexts of each role.
-    contexts: Vec<FxHashMap<u64, Context>>,
-    /// The followers of contexts with several.
-    followers: Vec<Followers>,
-    /// The memory of the entries of `followers`, in bytes.
+    contexts: Vec<FxHashMap<u64, Followers>>,
+    /// The memory of the followers of all contexts, in bytes, without that of `contexts`.
     entries: usize,
     /// The number of bytes by which the memory may grow.
     room: usize,
     scale: Scale,
     /// The sum and the number of averages for each move of the current choice.
     sums: Vec<(f32, f32)>,
+    /// The sequences of the current simulation.
+    played: Vec<PlayedSequence>,
 }
 
-/// The moves that followed a context.
+/// A sequence of a simulation: its role, its context, its last move, and the reward of the role.
 #[derive(Clone, Copy, Debug)]
-enum Context {
+struct PlayedSequence {
+    role: usize,
+    key: u64,
+    number: u32,
+    reward: f32,
+}
+
+/// The moves that followed a context, with the averages of the sequences that they end.
+#[derive(Clone, Debug)]
+enum Followers {
     One(Follower),
-    Several {
-        /// The index in [`Nst::followers`].
-        place: u32,
-        /// Whether some sequence has had enough weight.
+    /// A hash table with open addressing: a power of two of slots with at least a quarter free.
+    Hashed {
+        slots: Box<[Follower]>,
+        used: u32,
+        /// Whether some sequence may have enough weight.
         counts: bool,
     },
-}
-
-/// The moves that followed a context, with the averages of the sequences that
-/// they end. The entries are stored in a hash table with open addressing, or in
-/// an array by move number if the array takes no more memory.
-#[derive(Clone, Debug, Default)]
-struct Followers {
-    /// The hash table: empty, or a power of two of slots with at least a
-    /// quarter free.
-    slots: Vec<Follower>,
-    /// The array by move number. Either the array or the hash table is empty.
-    row: Vec<DecayingAverage>,
-    used: u32,
+    /// An array by move number, which takes no more memory than the hash table.
+    Row {
+        averages: Box<[DecayingAverage]>,
+        counts: bool,
+    },
 }
 
 /// A sequence: its last move, and its average.
@@ -73,98 +77,151 @@ struct Follower {
     average: DecayingAverage,
 }
 
-impl Followers {
+impl Follower {
     const FREE: Follower = Follower { number: MoveHistory::NONE, average: DecayingAverage::NONE };
+}
 
-    /// Returns the slot of a move, or the free slot for it.
-    #[inline]
-    fn place(&self, number: u32) -> usize {
-        let mask = self.slots.len() - 1;
-        // The function is Fibonacci hashing; the upper bits of the product are
-        // well mixed.
-        let hash = number.wrapping_mul(0x9e37_79b9);
-        let mut place = ((u64::from(hash) * self.slots.len() as u64) >> 32) as usize;
-        while self.slots[place].number != number && self.slots[place].number != MoveHistory::NONE {
-            place = (place + 1) & mask;
-        }
-        place
+/// Returns the first slot for a move.
+#[inline]
+fn first_place(slots: &[Follower], number: u32) -> usize {
+    // The function is Fibonacci hashing; the upper bits of the product are
+    // well mixed.
+    let hash = number.wrapping_mul(0x9e37_79b9);
+    ((u64::from(hash) * slots.len() as u64) >> 32) as usize
+}
+
+/// Returns the slot of a move, or the free slot for it.
+#[inline]
+fn place(slots: &[Follower], number: u32) -> usize {
+    let mut place = first_place(slots, number);
+    while slots[place].number != number && slots[place].number != MoveHistory::NONE {
+        place = (place + 1) & (slots.len() - 1);
     }
+    place
+}
 
+/// Puts followers into free slots.
+fn fill(slots: &mut [Follower], all: &[Follower]) {
+    for follower in all {
+        slots[place(slots, follower.number)] = *follower;
+    }
+}
+
+impl Followers {
     /// Returns the memory of the entries in bytes.
     fn bytes(&self) -> usize {
-        self.slots.capacity() * size_of::<Follower>() + self.row.capacity() * size_of::<DecayingAverage>()
+        match self {
+            Followers::One(_) => 0,
+            Followers::Hashed { slots, .. } => size_of_val::<[Follower]>(slots),
+            Followers::Row { averages, .. } => size_of_val::<[DecayingAverage]>(averages),
+        }
+    }
+
+    /// Returns the average at the first place for a move.
+    #[inline]
+    fn first_at(&self, number: u32) -> DecayingAverage {
+        match self {
+            Followers::One(follower) => follower.average,
+            Followers::Hashed { slots, .. } => slots[first_place(slots, number)].average,
+            Followers::Row { averages, .. } => averages.get(number as usize).copied().unwrap_or(DecayingAverage::NONE),
+        }
     }
 
     /// Returns whether a move needs more memory than there is.
     fn needs_room(&self, number: u32) -> bool {
-        number as usize >= self.row.len() && 4 * (self.used as usize + 1) > 3 * self.slots.len()
+        match self {
+            Followers::One(follower) => follower.number != number,
+            Followers::Hashed { slots, used, .. } => 4 * (*used as usize + 1) > 3 * slots.len(),
+            Followers::Row { averages, .. } => number as usize >= averages.len(),
+        }
     }
 
-    /// Returns the average of a move. Makes room for it first if it is new.
-    fn average(&mut self, number: u32) -> &mut DecayingAverage {
-        if self.needs_room(number) {
-            self.make_room(number);
-        }
-        if (number as usize) < self.row.len() {
-            return &mut self.row[number as usize];
-        }
-        let place = self.place(number);
-        let follower = &mut self.slots[place];
-        self.used += u32::from(follower.number == MoveHistory::NONE);
-        follower.number = number;
-        &mut follower.average
-    }
-
-    /// Makes room for another move. Switches to an array if that takes no more
-    /// memory.
-    fn make_room(&mut self, number: u32) {
+    /// Makes room for another move. Chooses the array if that takes no more memory. `is_enough` returns whether an
+    /// average has enough weight to count.
+    fn make_room(&mut self, number: u32, is_enough: impl Fn(DecayingAverage) -> bool) {
         let all = self.all();
-        self.used = all.len() as u32;
-        let numbers = all.iter().map(|&(number, _)| number).chain([number]);
+        let counts = all.iter().any(|follower| is_enough(follower.average));
+        let numbers = all.iter().map(|follower| follower.number).chain([number]);
         let length = numbers.max().map_or(0, |largest| largest as usize + 1);
-        let mut slots = 4;
-        while 4 * (all.len() + 1) > 3 * slots {
-            slots *= 2;
+        let mut size = 4;
+        while 4 * (all.len() + 1) > 3 * size {
+            size *= 2;
         }
-        if length * size_of::<DecayingAverage>() <= slots * size_of::<Follower>() {
-            self.slots = Vec::new();
-            self.row = vec![DecayingAverage::NONE; (length + length / 4).next_multiple_of(8)];
-            all.iter().for_each(|&(number, average)| self.row[number as usize] = average);
+        *self = if length * size_of::<DecayingAverage>() <= size * size_of::<Follower>() {
+            let mut averages = vec![DecayingAverage::NONE; (length + length / 4).next_multiple_of(8)];
+            all.iter().for_each(|follower| averages[follower.number as usize] = follower.average);
+            Followers::Row { averages: averages.into(), counts }
         } else {
-            self.row = Vec::new();
-            self.slots = vec![Followers::FREE; slots];
-            self.fill(&all);
-        }
+            let mut slots = vec![Follower::FREE; size];
+            fill(&mut slots, &all);
+            Followers::Hashed { slots: slots.into(), used: all.len() as u32, counts }
+        };
     }
 
-    /// Puts followers into free slots.
-    fn fill(&mut self, all: &[(u32, DecayingAverage)]) {
-        for &(number, average) in all {
-            let place = self.place(number);
-            self.slots[place] = Follower { number, average };
-        }
-    }
-
-    /// Returns the numbers and averages of all moves with a positive weight.
-    fn all(&self) -> Vec<(u32, DecayingAverage)> {
-        let slots = self.slots.iter().filter(|slot| slot.number != MoveHistory::NONE);
-        let row = (0..).zip(&self.row).filter(|(_, average)| **average != DecayingAverage::NONE);
-        slots.map(|slot| (slot.number, slot.average)).chain(row.map(|(number, &average)| (number, average))).collect()
-    }
-
-    /// Multiplies all weights and removes entries without weight.
-    fn multiply(&mut self, factor: f32) {
-        for average in &mut self.row {
-            if !average.multiply(factor) {
-                *average = DecayingAverage::NONE;
+    /// Updates the average of a move, which has room.
+    fn update(
+        &mut self,
+        number: u32,
+        update: impl FnOnce(&mut DecayingAverage),
+        is_enough: impl Fn(DecayingAverage) -> bool,
+    ) {
+        match self {
+            Followers::One(follower) => update(&mut follower.average),
+            Followers::Hashed { slots, used, counts } => {
+                let place = place(slots, number);
+                let follower = &mut slots[place];
+                *used += u32::from(follower.number == MoveHistory::NONE);
+                follower.number = number;
+                update(&mut follower.average);
+                *counts |= is_enough(follower.average);
+            }
+            Followers::Row { averages, counts } => {
+                let average = &mut averages[number as usize];
+                update(average);
+                *counts |= is_enough(*average);
             }
         }
-        if !self.slots.is_empty() {
-            let mut all = self.all();
-            all.retain_mut(|(_, average)| average.multiply(factor));
-            self.used = all.len() as u32;
-            self.slots.fill(Followers::FREE);
-            self.fill(&all);
+    }
+
+    /// Returns all moves with a positive weight.
+    fn all(&self) -> Vec<Follower> {
+        match self {
+            Followers::One(follower) => vec![*follower],
+            Followers::Hashed { slots, .. } => {
+                slots.iter().filter(|slot| slot.number != MoveHistory::NONE).copied().collect()
+            }
+            Followers::Row { averages, .. } => (0..)
+                .zip(averages)
+                .filter(|(_, average)| **average != DecayingAverage::NONE)
+                .map(|(number, &average)| Follower { number, average })
+                .collect(),
+        }
+    }
+
+    /// Multiplies all weights and removes moves without weight. Returns whether any move is left.
+    fn multiply(&mut self, factor: f32) -> bool {
+        match self {
+            Followers::One(follower) => follower.average.multiply(factor),
+            Followers::Hashed { .. } => {
+                let mut all = self.all();
+                all.retain_mut(|follower| follower.average.multiply(factor));
+                if let Followers::Hashed { slots, used, .. } = self {
+                    *used = all.len() as u32;
+                    slots.fill(Follower::FREE);
+                    fill(slots, &all);
+                }
+                !all.is_empty()
+            }
+            Followers::Row { averages, .. } => {
+                let mut is_left = false;
+                for average in averages {
+                    match average.multiply(factor) {
+                        true => is_left = true,
+                        false => *average = DecayingAverage::NONE,
+                    }
+                }
+                is_left
+            }
         }
     }
 
@@ -177,19 +234,29 @@ impl Followers {
                 sums[at].1 += 1.0;
             }
         };
-        match self.row.is_empty() {
-            true => (0..).zip(numbers).for_each(|(at, &number)| add(at, self.slots[self.place(number)].average)),
-            false => (0..).zip(numbers).for_each(|(at, &number)| {
-                add(at, self.row.get(number as usize).copied().unwrap_or(DecayingAverage::NONE));
+        match self {
+            Followers::One(follower) if follower.average.mean_from(least, scale).is_some() => {
+                let at = numbers.iter().position(|&number| number == follower.number);
+                at.into_iter().for_each(|at| add(at, follower.average));
+            }
+            Followers::Hashed { slots, counts: true, .. } => {
+                (0..).zip(numbers).for_each(|(at, &number)| add(at, slots[place(slots, number)].average));
+            }
+            Followers::Row { averages, counts: true } => (0..).zip(numbers).for_each(|(at, &number)| {
+                add(at, averages.get(number as usize).copied().unwrap_or(DecayingAverage::NONE));
             }),
+            _ => {}
         }
     }
 }
 
 impl Nst {
     /// The maximum number of contexts; most occur only once. They take about
-    /// 200 MB without the entries of `followers`. Further contexts are ignored.
+    /// 280 MB without their followers. Further contexts are ignored.
     const MOST_CONTEXTS: usize = 1 << 22;
+
+    /// The number of sequences whose averages are loaded together.
+    const LOADED: usize = 16;
 
     /// Creates a table for sequences of lengths up to `longest` (1 to 3).
     /// Sequences of two and three moves need at least the weight `least`.
@@ -200,11 +267,11 @@ impl Nst {
             skips_waits: false,
             singles: Mast::default(),
             contexts: Vec::new(),
-            followers: Vec::new(),
             entries: 0,
             room: usize::MAX,
             scale: Scale::ONE,
             sums: Vec::new(),
+            played: Vec::new(),
         }
     }
 
@@ -228,63 +295,70 @@ impl Nst {
                 self.singles.add(role, number, reward as f32, limits);
                 for length in 1..self.longest {
                     let Some(key) = chosen_context(history, first..joint, role, length) else { break };
-                    self.add(role, key, number, reward as f32, limits);
+                    self.played.push(PlayedSequence { role, key, number, reward: reward as f32 });
                 }
             }
         }
+        self.add_played(limits);
     }
 
-    /// Adds a reward to the average of a sequence: a context, and the last move.
-    /// Ignores it if the sequence is new and there is no room.
-    fn add(&mut self, role: usize, key: u64, number: u32, reward: f32, limits: WeightLimits) {
+    /// Adds the rewards of the sequences of the current simulation.
+    fn add_played(&mut self, limits: WeightLimits) {
+        let mut played = std::mem::take(&mut self.played);
+        for sequences in played.chunks(Nst::LOADED) {
+            self.load(sequences);
+            sequences.iter().for_each(|&sequence| self.add(sequence, limits));
+        }
+        played.clear();
+        self.played = played;
+    }
+
+    /// Loads the averages of up to `LOADED` sequences into the cache. These loads overlap. In [`add`](Nst::add) they
+    /// would not, because branches depend on what they load. `black_box` keeps the loads in the program.
+    fn load(&self, sequences: &[PlayedSequence]) {
+        let mut found = [None; Nst::LOADED];
+        for (found, sequence) in found.iter_mut().zip(sequences) {
+            *found = self.contexts.get(sequence.role).and_then(|contexts| contexts.get(&sequence.key));
+        }
+        for (followers, sequence) in found.into_iter().zip(sequences) {
+            black_box(followers.map(|followers| followers.first_at(sequence.number)));
+        }
+    }
+
+    /// Adds a reward to the average of a sequence. Ignores it if the sequence is new and there is no room.
+    fn add(&mut self, sequence: PlayedSequence, limits: WeightLimits) {
+        let role = sequence.role;
         if self.contexts.len() <= role {
             self.contexts.resize(role + 1, FxHashMap::default());
         }
         let before = self.sequence_bytes(role);
-        self.add_within_room(role, key, number, reward, limits);
+        self.add_within_room(sequence, limits);
         let after = self.sequence_bytes(role);
         self.room = self.room.saturating_sub(after.saturating_sub(before));
     }
 
-    fn add_within_room(&mut self, role: usize, key: u64, number: u32, reward: f32, limits: WeightLimits) {
+    fn add_within_room(&mut self, sequence: PlayedSequence, limits: WeightLimits) {
+        let PlayedSequence { role, key, number, reward } = sequence;
         let (scale, least) = (self.scale, self.least);
+        let is_enough = |average: DecayingAverage| average.mean_from(least, scale).is_some();
         let may_add = self.has_room_for_context(role);
         let contexts = &mut self.contexts[role];
-        let context = match may_add {
-            true => contexts.entry(key).or_insert(Context::One(Follower { number, average: DecayingAverage::NONE })),
+        let followers = match may_add {
+            true => contexts.entry(key).or_insert(Followers::One(Follower { number, average: DecayingAverage::NONE })),
             false => match contexts.get_mut(&key) {
-                Some(context) => context,
+                Some(followers) => followers,
                 None => return,
             },
         };
-        if let Context::One(first) = *context
-            && first.number != number
-        {
-            let room = self.room / 2;
-            if size_of::<[Follower; 4]>() > room || !reserve_within(&mut self.followers, 1, || room as u64) {
+        if followers.needs_room(number) {
+            let before = followers.bytes();
+            if 2 * before + size_of::<[Follower; 4]>() > self.room {
                 return;
             }
-            let counts = first.average.mean_from(least, scale).is_some();
-            *context = Context::Several { place: self.followers.len() as u32, counts };
-            let mut followers = Followers::default();
-            *followers.average(first.number) = first.average;
-            self.entries += followers.bytes();
-            self.followers.push(followers);
+            followers.make_room(number, is_enough);
+            self.entries = self.entries + followers.bytes() - before;
         }
-        match context {
-            Context::One(follower) => follower.average.add(reward, limits, scale),
-            Context::Several { place, counts } => {
-                let followers = &mut self.followers[*place as usize];
-                let before = followers.bytes();
-                if followers.needs_room(number) && 2 * before + size_of::<[Follower; 4]>() > self.room {
-                    return;
-                }
-                let average = followers.average(number);
-                average.add(reward, limits, scale);
-                *counts |= average.mean_from(least, scale).is_some();
-                self.entries = self.entries + followers.bytes() - before;
-            }
-        }
+        followers.update(number, |average| average.add(reward, limits, scale), is_enough);
     }
 
     /// Returns whether a new context of a role has room.
@@ -295,36 +369,13 @@ impl Nst {
             && (!grows || Nst::context_bytes(contexts).max(64) <= self.room / 2)
     }
 
-    fn context_bytes(contexts: &FxHashMap<u64, Context>) -> usize {
-        hash_table_bytes::<(u64, Context)>(contexts.capacity())
+    fn context_bytes(contexts: &FxHashMap<u64, Followers>) -> usize {
+        hash_table_bytes::<(u64, Followers)>(contexts.capacity())
     }
 
     /// Returns the memory of the contexts of a role, and of all followers.
     fn sequence_bytes(&self, role: usize) -> usize {
-        Nst::context_bytes(&self.contexts[role]) + self.follower_bytes()
-    }
-
-    fn follower_bytes(&self) -> usize {
-        self.followers.capacity() * size_of::<Followers>() + self.entries
-    }
-
-    /// Adds the averages of the sequences of a context for the moves of the
-    /// choice.
-    #[inline]
-    fn follow(&mut self, role: usize, key: u64, numbers: &[u32]) {
-        match self.contexts.get(role).and_then(|contexts| contexts.get(&key)) {
-            Some(Context::One(Follower { number, average })) => {
-                let Some(mean) = average.mean_from(self.least, self.scale) else { return };
-                if let Some(at) = numbers.iter().position(|other| other == number) {
-                    self.sums[at].0 += mean;
-                    self.sums[at].1 += 1.0;
-                }
-            }
-            Some(&Context::Several { place, counts: true }) => {
-                self.followers[place as usize].add_values(numbers, &mut self.sums, self.least, self.scale);
-            }
-            Some(Context::Several { counts: false, .. }) | None => {}
-        }
+        Nst::context_bytes(&self.contexts[role]) + self.entries
     }
 }
 
@@ -342,13 +393,18 @@ impl Nst {
         self.sums.clear();
         let single = |&number: &u32| self.singles.mean(role, number).map_or((UNSEEN, 1.0), |mean| (mean, 1.0));
         self.sums.extend(numbers.iter().map(single));
-        for length in 1..longest.min(self.longest) {
+        // The contexts are looked up before the averages are read, so that the loads overlap.
+        let mut found = [None; 2];
+        for (length, found) in (1..longest.min(self.longest)).zip(&mut found) {
             let key = match self.skips_waits {
                 true => chosen_context(history, 0..history.known(), role, length),
                 false => Some(context(history.roles(), role, length, |back, role| history.back(back, role))),
             };
             let Some(key) = key else { break };
-            self.follow(role, key, numbers);
+            *found = self.contexts.get(role).and_then(|contexts| contexts.get(&key));
+        }
+        for followers in found.into_iter().flatten() {
+            followers.add_values(numbers, &mut self.sums, self.least, self.scale);
         }
         worths.extend(self.sums.iter().map(|(sum, count)| sum / count));
     }
@@ -377,15 +433,16 @@ impl MoveValues for Nst {
                 }
                 for length in 1..self.longest.min(step + 1) {
                     let key = context(roles, role, length, |back, role| history.number(step - back, role));
-                    self.add(role, key, number, reward as f32, limits);
+                    self.played.push(PlayedSequence { role, key, number, reward: reward as f32 });
                 }
             }
         }
+        self.add_played(limits);
     }
 
     fn memory(&self) -> usize {
         let contexts: usize = self.contexts.iter().map(Nst::context_bytes).sum();
-        self.singles.memory() + contexts + self.follower_bytes()
+        self.singles.memory() + contexts + self.entries
     }
 
     fn set_room(&mut self, bytes: usize) {
@@ -397,13 +454,8 @@ impl MoveValues for Nst {
         self.singles.decay(by);
         self.scale.decay(by);
         if let Some(factor) = self.scale.take() {
-            self.followers.iter_mut().for_each(|followers| followers.multiply(factor));
-            for contexts in &mut self.contexts {
-                contexts.retain(|_, context| match context {
-                    Context::One(follower) => follower.average.multiply(factor),
-                    Context::Several { .. } => true,
-                });
-            }
+            self.contexts.iter_mut().for_each(|contexts| contexts.retain(|_, followers| followers.multiply(factor)));
+            self.entries = self.contexts.iter().flat_map(FxHashMap::values).map(Followers::bytes).sum();
         }
     }
 }
@@ -426,13 +478,9 @@ mod tests {
             let singles = self.singles.table(role).into_iter().filter(|(.., weight)| *weight > 0.0);
             let mut table: BTreeMap<_, _> =
                 singles.map(|(number, mean, weight)| (vec![number], (mean, weight))).collect();
-            for (key, context) in self.contexts.get(role).into_iter().flatten() {
+            for (key, followers) in self.contexts.get(role).into_iter().flatten() {
                 let (two, one) = ((key >> 32) as u32, *key as u32);
-                let followers = match *context {
-                    Context::One(Follower { number, average }) => vec![(number, average)],
-                    Context::Several { place, .. } => self.followers[place as usize].all(),
-                };
-                for (number, average) in followers {
+                for Follower { number, average } in followers.all() {
                     // A sequence of two moves has a number without a move in place
                     // of the first.
                     let moves = [two, one, number].into_iter().skip(usize::from(two == NOOP - 1));
@@ -719,25 +767,39 @@ mod tests {
         const SCALE: Scale = Scale::ONE;
         let limits = Decay { omega: 0.97, ..Decay::NONE }.limits();
         let mut rng = Rng::seed_from_u64(6);
-        let mut forms = [0; 2];
+        let is_enough = |average: DecayingAverage| average.mean_from(2.0, SCALE).is_some();
+        let mut forms = [0; 3];
         for round in 0..60 {
-            let mut followers = Followers::default();
+            let mut followers = Followers::One(Follower { number: 5, average: DecayingAverage::NONE });
             let mut alone: BTreeMap<u32, DecayingAverage> = BTreeMap::new();
-            // Move numbers are close together, far apart, or both.
+            // Move numbers are close together, far apart, or both; the first ones are alike.
             let most = [12, 200, 100_000][round % 3];
             for step in 0..300 {
                 let far = round % 2 == 1 && rng.random_range(0..40) == 0;
-                let number = if far { rng.random_range(0..1_000_000) } else { rng.random_range(0..most) };
+                let number = match step {
+                    0..10 => 5,
+                    _ if far => rng.random_range(0..1_000_000),
+                    _ => rng.random_range(0..most),
+                };
                 let reward = rng.random();
-                followers.average(number).add(reward, limits, SCALE);
+                if followers.needs_room(number) {
+                    followers.make_room(number, is_enough);
+                }
+                followers.update(number, |average| average.add(reward, limits, SCALE), is_enough);
                 alone.entry(number).or_default().add(reward, limits, SCALE);
                 if step % 90 == 89 {
-                    followers.multiply(1e-5);
                     alone.retain(|_, average| average.multiply(1e-5));
+                    assert_eq!(followers.multiply(1e-5), !alone.is_empty());
                 }
-                forms[usize::from(followers.row.is_empty())] += 1;
+                let form = match &followers {
+                    Followers::One(_) => 0,
+                    Followers::Hashed { .. } => 1,
+                    Followers::Row { .. } => 2,
+                };
+                forms[form] += 1;
             }
-            assert!(followers.all().into_iter().collect::<BTreeMap<_, _>>() == alone, "round {round}");
+            let all = followers.all().into_iter().map(|Follower { number, average }| (number, average));
+            assert!(all.collect::<BTreeMap<_, _>>() == alone, "round {round}");
             let numbers: Vec<u32> = alone.keys().flat_map(|&number| [number, number + 1]).collect();
             let mut sums = vec![(0.5, 1.0); numbers.len()];
             followers.add_values(&numbers, &mut sums, 2.0, SCALE);
@@ -746,6 +808,6 @@ mod tests {
                 assert_eq!(sum, mean.map_or((0.5, 1.0), |mean| (0.5 + mean, 2.0)), "round {round}, {number}");
             }
         }
-        assert!(forms.iter().all(|&count| count > 3000), "{forms:?}");
+        assert!(forms.iter().all(|&count| count >= 500), "{forms:?}");
     }
 }
