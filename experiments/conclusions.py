@@ -353,7 +353,7 @@ def decay(ii, iv, vi, ix, xii):
     others = [game for game in iv.games if game not in DECAY_GAINS]
     return Paper(
         "Decay",
-        "All claims that a form of decay is a gain hold, over all games and over the games that the paper names. In three claims about the other games or about the better of two forms, our figure differs from that of the paper, without deciding the claim; the causes are not known. The remaining claims compare two nearly equal players, which 50 or 100 games do not decide. Our players have 500 simulations per step, fewer than those of the paper.",
+        "All claims that a form of decay is a gain hold, over all games and over the games that the paper names. In three claims about the other games or about the better of two forms, our figure differs from that of the paper, without deciding the claim; the causes are not known. The remaining claims compare two nearly equal players, which 50 or 100 games do not decide. Our players have 500 simulations per step, fewer than those of the paper, except in Skirmish in Table IV, where they have 2,500.",
         [
             one("Move Decay with γ = 0.6 makes NST stronger over all games.", MORE, ii.column(0)),
             one(
