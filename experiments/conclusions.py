@@ -257,21 +257,18 @@ def print_cells(table, game, columns=None):
     return [print_share(cell, 0) for cell in (cells if columns is None else [cells[column] for column in columns])]
 
 
-def ngrams(i, v, vii, x, gibbs, gibbs_2000, i_500):
-    """Returns the conclusions of [Tak et al. 2012].
-
-    The last three tables are further tests; the last one is Table I with 500 simulations per step in all games.
-    """
+def ngrams(i, v, vii, x, gibbs, gibbs_2000, i_2500):
+    """Returns the conclusions of [Tak et al. 2012]; the last three tables are further tests."""
     later = [game for game in x.games if game not in FIRST_FIVE]
     names = ["MAST", "NST", "LGRF-2 and MAST", "LGRF-2 and NST"]
     draws = x.first.get("fighter")
     drawn = fraction(draws["draws"], draws["games"]) if draws else None
     temperatures = ", ".join(print_cells(gibbs, "connect5"))
     connect5_2000, breakthrough_2000 = (print_cells(gibbs_2000, game)[0] for game in ("connect5", "breakthrough"))
-    skirmish_500 = print_share(i_500.games["skirmish_final"][0]._replace(paper=None), 0)
+    skirmish_2500 = print_share(i_2500.games["skirmish_final"][0]._replace(paper=None), 0)
     return Paper(
         "N-grams and the last good reply",
-        "Most claims about NST and LGRF-2 hold over the games that were played. In Skirmish with 500 simulations per step, ε-greedy selection and NST score 21 to 27 points less than in the paper, in Tables I, V and X. The smaller number of simulations is the cause in Table I: with 2,500, about as many as the paper has, ε-greedy selection scores as in the paper. Tables V and X were not played with them. Where a claim is about each of the five games, some of the others have too few games, and in Connect5 ε-greedy selection scores less than in the paper; why is not known. One claim fails, on Breakthrough, at 500 simulations per step; the paper has three to five times as many. With 2,000 per step that claim is neither confirmed nor refuted. Runners and Fighter are not testable, because their rulesheets were written for this project from a short description.",
+        "Most claims about NST and LGRF-2 hold over the games that were played. In Skirmish, ε-greedy selection and NST score 21 to 27 points less than in the paper, in Tables I, V and X. The smaller number of simulations is the cause in Table I: with 2,500, about as many as the paper has, ε-greedy selection scores as in the paper. Tables V and X were not completed with them. Where a claim is about each of the five games, some of the others have too few games, and in Connect5 ε-greedy selection scores less than in the paper; why is not known. One claim fails on Skirmish, and one on Breakthrough, at 500 simulations per step; the paper has three to five times as many. With 2,000 per step that claim is neither confirmed nor refuted. Runners and Fighter are not testable, because their rulesheets were written for this project from a short description.",
         [
             one(
                 "ε-greedy selection is better than Gibbs sampling: MAST with ε = 0.4 beats MAST with Gibbs sampling over the five games.",
@@ -282,7 +279,7 @@ def ngrams(i, v, vii, x, gibbs, gibbs_2000, i_500):
                 "ε-greedy selection is better in each of them except Breakthrough.",
                 MORE,
                 i.column(0, [game for game in FIRST_FIVE if game != "breakthrough"]),
-                note=f"The figure of Skirmish is for 2,500 simulations per step, about as many as the paper has (`experiments/ngrams-1-2500.toml`). With 500 ε-greedy scores {skirmish_500}, so the smaller number is the cause of the lower score. Further tests in Connect5: with 2,000 simulations per step ε-greedy scores {connect5_2000} (`experiments/looked-gibbs-2000.toml`), so the difference does not shrink with four times the simulations. Against the temperatures 2, 5, 20 and 40 it scores {temperatures} (`experiments/looked-gibbs.toml`). The cause is not known. In the paper's Table I ε-greedy rises from 28.1% at ε = 0.1 to 72.7% at 0.7 in Connect5; playing all seven values would show whether it does here.",
+                note=f"Further test in Skirmish: with 2,500 simulations per step, about as many as the paper has, ε-greedy scores {skirmish_2500} (`experiments/ngrams-1-2500.toml`), so the smaller number is the cause of the lower score. Further tests in Connect5: with 2,000 simulations per step ε-greedy scores {connect5_2000} (`experiments/looked-gibbs-2000.toml`), so the difference does not shrink with four times the simulations, and the claim fails in Connect5 in place of Skirmish. Against the temperatures 2, 5, 20 and 40 it scores {temperatures} (`experiments/looked-gibbs.toml`). The cause is not known. In the paper's Table I ε-greedy rises from 28.1% at ε = 0.1 to 72.7% at 0.7 in Connect5; playing all seven values would show whether it does here.",
             ),
             one(
                 "In Breakthrough Gibbs sampling is better.",
@@ -353,7 +350,7 @@ def decay(ii, iv, vi, ix, xii):
     others = [game for game in iv.games if game not in DECAY_GAINS]
     return Paper(
         "Decay",
-        "All claims that a form of decay is a gain hold, over all games and over the games that the paper names. In three claims about the other games or about the better of two forms, our figure differs from that of the paper, without deciding the claim; the causes are not known. The remaining claims compare two nearly equal players, which 50 or 100 games do not decide. Our players have 500 simulations per step, fewer than those of the paper, except in Skirmish in Table IV, where they have 2,500.",
+        "All claims that a form of decay is a gain hold, over all games and over the games that the paper names. In three claims about the other games or about the better of two forms, our figure differs from that of the paper, without deciding the claim; the causes are not known. The remaining claims compare two nearly equal players, which 50 or 100 games do not decide. Our players have 500 simulations per step, fewer than those of the paper.",
         [
             one("Move Decay with γ = 0.6 makes NST stronger over all games.", MORE, ii.column(0)),
             one(

@@ -1,6 +1,5 @@
 """Figures of the reproduction, computed from logs: means, differences and their intervals."""
 
-import copy
 import csv
 import json
 import math
@@ -153,16 +152,6 @@ class Table:
             if figure and figure["games"] > 0:
                 value, bounds, games = figure["value"], figure["interval"], figure["games"]
                 cells[number] = Figure(value, *bounds, games, cells[number].paper, planned=planned)
-
-    def replaced_by(self, other):
-        """Returns a copy in which the complete cells of another table replace those of the same game and column."""
-        is_complete = lambda cell: cell.value is not None and cell.games == cell.planned
-        result = copy.copy(self)
-        result.games = dict(self.games)
-        for game, cells in other.games.items():
-            pairs = zip(self.games[game], cells, strict=True)
-            result.games[game] = [cell if is_complete(cell) else old for old, cell in pairs]
-        return result
 
     def column(self, column, games=None):
         """Returns the played figures of a column, by game."""

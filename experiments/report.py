@@ -230,22 +230,10 @@ def read_tables(program):
         return dict(zip(names, pool.map(lambda name: Table(name, program), names)))
 
 
-def judged_tables(tables):
-    """Returns the tables that verdicts use: complete cells with more simulations replace those with fewer."""
-    judged = dict(tables)
-    for name, table in tables.items():
-        if name.endswith(MORE_SIMULATIONS):
-            fewer = name.removesuffix(MORE_SIMULATIONS)
-            judged[fewer] = tables[fewer].replaced_by(table)
-    return judged
-
-
 def update(document, program):
     """Returns the document with the figures and verdicts that the logs give."""
     tables = read_tables(program)
-    judged = judged_tables(tables)
     of = lambda *names: [tables[name] for name in names]
-    judged_of = lambda *names: [judged[name] for name in names]
     boards = {
         "3": BoardTable("3", ["table-3"], program),
         "4": BoardTable("4", ["table-4-short", "table-4"], program),
@@ -266,8 +254,8 @@ def update(document, program):
         filters |= read_pairings(f"filters-{kind}", program)
     papers = {
         "board": board(*boards.values(), filters),
-        "ngrams": ngrams(*judged_of("ngrams-1", "ngrams-5", "ngrams-7", "ngrams-10"), *of("looked-gibbs", "looked-gibbs-2000", "ngrams-1")),
-        "decay": decay(*judged_of("decay-2", "decay-4", "decay-6", "decay-9", "decay-12")),
+        "ngrams": ngrams(*of("ngrams-1", "ngrams-5", "ngrams-7", "ngrams-10", "looked-gibbs", "looked-gibbs-2000", "ngrams-1-2500")),
+        "decay": decay(*of("decay-2", "decay-4", "decay-6", "decay-9", "decay-12")),
         "tuning": tuning(*of("tuning-1", "tuning-3", "tuning-5", "looked-lsi", "tuning-forms")),
         "mini": mini(*of("mini-5", "mini-6", "mini-10")),
     }

@@ -63,7 +63,7 @@ enum Followers {
         /// Whether some sequence may have enough weight.
         counts: bool,
     },
-    /// An array by move number, which takes no more memory than the hash table.
+    /// An array by move number, if it takes no more memory than the hash table without the spare entries at its end.
     Row {
         averages: Box<[DecayingAverage]>,
         counts: bool,
@@ -131,7 +131,9 @@ impl Followers {
     fn needs_room(&self, number: u32) -> bool {
         match self {
             Followers::One(follower) => follower.number != number,
-            Followers::Hashed { slots, used, .. } => 4 * (*used as usize + 1) > 3 * slots.len(),
+            Followers::Hashed { slots, used, .. } => {
+                4 * (*used as usize + 1) > 3 * slots.len() && slots[place(slots, number)].number != number
+            }
             Followers::Row { averages, .. } => number as usize >= averages.len(),
         }
     }
@@ -183,7 +185,7 @@ impl Followers {
         }
     }
 
-    /// Returns all moves with a positive weight.
+    /// Returns the moves that have an average.
     fn all(&self) -> Vec<Follower> {
         match self {
             Followers::One(follower) => vec![*follower],
@@ -252,8 +254,11 @@ impl Followers {
 
 impl Nst {
     /// The maximum number of contexts; most occur only once. They take about
-    /// 280 MB without their followers. Further contexts are ignored.
+    /// 280 MB without the averages of several followers. Further contexts are ignored.
     const MOST_CONTEXTS: usize = 1 << 22;
+
+    /// The memory that a table of contexts, or of followers, may take at first, in bytes.
+    const LEAST_BYTES: usize = 264;
 
     /// The number of sequences whose averages are loaded together.
     const LOADED: usize = 16;
@@ -352,7 +357,7 @@ impl Nst {
         };
         if followers.needs_room(number) {
             let before = followers.bytes();
-            if 2 * before + size_of::<[Follower; 4]>() > self.room {
+            if 2 * before + Nst::LEAST_BYTES > self.room {
                 return;
             }
             followers.make_room(number, is_enough);
@@ -366,7 +371,7 @@ impl Nst {
         let contexts = &self.contexts[role];
         let grows = contexts.len() == contexts.capacity();
         self.contexts.iter().map(FxHashMap::len).sum::<usize>() < Nst::MOST_CONTEXTS
-            && (!grows || Nst::context_bytes(contexts).max(64) <= self.room / 2)
+            && (!grows || Nst::context_bytes(contexts).max(Nst::LEAST_BYTES) <= self.room / 2)
     }
 
     fn context_bytes(contexts: &FxHashMap<u64, Followers>) -> usize {
@@ -659,6 +664,8 @@ mod tests {
                     nst.decay(by);
                     slow.0.values_mut().flatten().for_each(|(_, weight)| *weight *= by);
                 }
+                let bytes: usize = nst.contexts.iter().flat_map(FxHashMap::values).map(Followers::bytes).sum();
+                assert_eq!(nst.entries, bytes, "round {round}");
                 if let Some(last) = steps.pop().filter(|_| rng.random_bool(0.2)) {
                     // The match plays the last joint move.
                     history.rewind();
@@ -788,8 +795,8 @@ mod tests {
                 followers.update(number, |average| average.add(reward, limits, SCALE), is_enough);
                 alone.entry(number).or_default().add(reward, limits, SCALE);
                 if step % 90 == 89 {
+                    assert!(followers.multiply(1e-5), "the last average is left");
                     alone.retain(|_, average| average.multiply(1e-5));
-                    assert_eq!(followers.multiply(1e-5), !alone.is_empty());
                 }
                 let form = match &followers {
                     Followers::One(_) => 0,
@@ -807,7 +814,8 @@ mod tests {
                 let mean = alone.get(number).and_then(|average| average.mean_from(2.0, SCALE));
                 assert_eq!(sum, mean.map_or((0.5, 1.0), |mean| (0.5 + mean, 2.0)), "round {round}, {number}");
             }
+            assert!(!followers.multiply(1e-9), "round {round}");
         }
-        assert!(forms.iter().all(|&count| count >= 500), "{forms:?}");
+        assert!(forms[0] >= 600 && forms[1..].iter().all(|&count| count > 3000), "{forms:?}");
     }
 }
