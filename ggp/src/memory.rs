@@ -195,7 +195,7 @@ pub(crate) fn extend_within<T: Clone + Default>(elements: &mut Vec<T>, index: us
 }
 
 /// Returns the memory of the elements of a hash table with this capacity, each with a byte for its hash.
-pub(crate) fn hash_table_bytes<T>(capacity: usize) -> usize {
+pub(crate) const fn hash_table_bytes<T>(capacity: usize) -> usize {
     // A table with 7 of 8 slots in use is full.
     capacity.div_ceil(7) * 8 * (size_of::<T>() + 1)
 }

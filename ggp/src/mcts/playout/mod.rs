@@ -8,6 +8,7 @@
 
 mod context;
 mod decay;
+mod followers;
 mod last_good_reply;
 mod mast;
 pub mod mini;
