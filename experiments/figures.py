@@ -4,6 +4,7 @@ import csv
 import json
 import math
 import subprocess
+import sys
 import tomllib
 from collections import namedtuple
 from pathlib import Path
@@ -84,9 +85,15 @@ def opposite(figure):
 
 
 def show(program, log, *options):
-    """Returns what `tournament show` prints about a log or a directory of logs."""
+    """Returns what `tournament show` prints about a log or a directory of logs.
+
+    Games with searches that the memory limit affected are refused.
+    """
     command = [program, "tournament", "show", log, *options, "--json"]
-    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout
+    if '"memory_limited"' in output:
+        sys.exit(f"{log}: searches reached the memory limit; play these games again with more memory")
+    return json.loads(output)
 
 
 class Table:

@@ -3,9 +3,9 @@
 use anyhow::{Result, anyhow};
 use bytesize::ByteSize;
 use sternhalma_builder::{ResourceError, total_memory};
-use sternhalma_ggp::MemoryBudget;
+use sternhalma_ggp::arena::Standings;
 
-use crate::output::status;
+use crate::output::{counted, status};
 
 /// Returns the given memory limit, or three quarters of the machine's memory.
 pub fn memory_limit(given: Option<ByteSize>) -> u64 {
@@ -22,12 +22,16 @@ pub fn search_memory(given: Option<ByteSize>) -> u64 {
     }
 }
 
-/// Prints a notice if searches could not grow because of the memory limit.
-pub fn report_exhausted(memory: &MemoryBudget) {
-    if memory.is_exhausted() {
+/// Prints a notice if the memory limit affected searches of a tournament. In a series, the notice begins with the name
+/// of the game.
+pub fn report_memory_limited(name: Option<&str>, standings: &Standings) {
+    let (limited, games) = (standings.memory_limited(), standings.len());
+    let prefix = name.map_or_else(String::new, |name| format!("{name}: "));
+    if limited > 0 {
         status!(
-            "some search trees reached the memory limit and stopped growing; raise --memory or the parameter `memory` of \
-             the policies"
+            "{prefix}{limited} of {} had searches that reached the memory limit and stopped growing or learning; raise \
+             --memory or the parameter `memory` of the policies, or play fewer games at a time",
+            counted(games, "game")
         );
     }
 }

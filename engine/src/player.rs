@@ -322,7 +322,7 @@ impl<H: Heuristic<ChineseCheckers> + Send> EnginePlayer for AlphaBeta<H> {
 }
 
 const ONE_EXPANSION: SearchStats =
-    SearchStats { playouts: 0, expansions: 1, depth: 1, time: std::time::Duration::ZERO };
+    SearchStats { playouts: 0, expansions: 1, depth: 1, time: std::time::Duration::ZERO, memory_limited: false };
 
 /// A player that compares its moves without a search.
 struct OnePly {

@@ -90,6 +90,8 @@ pub struct SearchStats {
     pub depth: u32,
     /// The elapsed time.
     pub time: Duration,
+    /// Whether the memory limit kept the search from growing its tree or from learning.
+    pub memory_limited: bool,
 }
 
 impl SearchStats {

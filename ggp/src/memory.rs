@@ -179,19 +179,70 @@ fn reserve_more<T>(elements: &mut Vec<T>, additional: usize, room: u64) -> bool 
     true
 }
 
-/// Extends `elements` by default values up to `index`, if the additional memory fits into `room`
-/// bytes, and subtracts it from the room. Returns whether the element exists.
-#[inline]
-pub(crate) fn extend_within<T: Clone + Default>(elements: &mut Vec<T>, index: usize, room: &mut usize) -> bool {
-    if elements.len() <= index {
-        let (more, before) = (index + 1 - elements.len(), elements.capacity());
-        if !reserve_within(elements, more, || *room as u64) {
-            return false;
-        }
-        *room = room.saturating_sub((elements.capacity() - before) * size_of::<T>());
-        elements.resize(index + 1, T::default());
+/// The memory by which a structure may grow.
+#[derive(Clone, Debug)]
+pub(crate) struct Room {
+    bytes: usize,
+    was_short: bool,
+}
+
+impl Room {
+    /// Room without a limit.
+    pub const UNLIMITED: Room = Room { bytes: usize::MAX, was_short: false };
+
+    /// Returns the number of bytes that are left.
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
-    true
+
+    /// Sets the number of bytes.
+    #[inline]
+    pub fn set(&mut self, bytes: usize) {
+        self.bytes = bytes;
+    }
+
+    /// Subtracts bytes by which the structure has grown.
+    #[inline]
+    pub fn take(&mut self, bytes: usize) {
+        self.bytes = self.bytes.saturating_sub(bytes);
+    }
+
+    /// Records that the structure could not grow.
+    #[cold]
+    pub fn record_shortage(&mut self) {
+        self.was_short = true;
+    }
+
+    /// Returns whether there was a shortage since the last call.
+    #[inline]
+    pub fn take_shortage(&mut self) -> bool {
+        std::mem::take(&mut self.was_short)
+    }
+
+    /// Reserves space for more elements as [`reserve_within`] does. Returns whether there is space.
+    #[inline]
+    pub fn reserve<T>(&mut self, elements: &mut Vec<T>, additional: usize) -> bool {
+        let before = elements.capacity();
+        let has_space = reserve_within(elements, additional, || self.bytes as u64);
+        self.take((elements.capacity() - before) * size_of::<T>());
+        if !has_space {
+            self.record_shortage();
+        }
+        has_space
+    }
+
+    /// Extends `elements` by default values up to `index`, if there is room. Returns whether the element exists.
+    #[inline]
+    pub fn extend<T: Clone + Default>(&mut self, elements: &mut Vec<T>, index: usize) -> bool {
+        if elements.len() <= index {
+            if !self.reserve(elements, index + 1 - elements.len()) {
+                return false;
+            }
+            elements.resize(index + 1, T::default());
+        }
+        true
+    }
 }
 
 /// Returns the memory of the elements of a hash table with this capacity, each with a byte for its hash.
@@ -221,6 +272,17 @@ mod tests {
         assert_eq!((whole.used(), left.used()), (70, 0));
         right.exhaust();
         assert_eq!([&whole, &left, &right].map(MemoryBudget::is_exhausted), [true, false, true]);
+    }
+
+    #[test]
+    fn a_structure_extends_within_its_room() {
+        let (mut room, mut elements) = (Room::UNLIMITED, Vec::<u64>::new());
+        room.set(100);
+        assert!(room.extend(&mut elements, 9) && !room.take_shortage());
+        assert_eq!((elements.len(), room.bytes()), (10, 20));
+        assert!(room.extend(&mut elements, 3) && !room.extend(&mut elements, 20));
+        assert_eq!((elements.len(), room.bytes()), (10, 20));
+        assert_eq!([room.take_shortage(), room.take_shortage()], [true, false]);
     }
 
     #[test]

@@ -102,7 +102,8 @@ impl<'a, 'py, T> Columns<'a, 'py, T> {
         self.counts(&format!("searches{suffix}"), |row| spent(row).moves)?;
         self.counts(&format!("nodes{suffix}"), |row| spent(row).expansions)?;
         self.counts(&format!("playouts{suffix}"), |row| spent(row).playouts)?;
-        self.numbers(&format!("seconds{suffix}"), |row| Some(spent(row).seconds))
+        self.numbers(&format!("seconds{suffix}"), |row| Some(spent(row).seconds))?;
+        self.counts(&format!("memory_limited{suffix}"), |row| spent(row).memory_limited)
     }
 }
 

@@ -518,15 +518,23 @@ fn a_match_plays_on_in_little_memory() {
     let game = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games/connect-four.kif");
     let play = |players: [&str; 2]| {
         let args = ["--rules", game, "--playouts", "2000", "--games", "2", "--threads", "1", "--json"];
-        ran(dir.path(), &[&["match"], &players[..], &args, &["--memory", "1GiB"]].concat())
+        ran(dir.path(), &[&["match"], &players[..], &args, &["--memory", "1GiB", "--log", players[0]]].concat())
     };
     for (players, full) in [(["nst,memory=100KiB", "uct,memory=100KiB"], true), (["nst", "uct"], false)] {
         let output = play(players);
         let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
         assert!(output.status.success(), "{err}");
         assert_eq!(serde_json::from_str::<Value>(&out).unwrap()["score"]["games"], 2, "{out}");
-        let notice = "some search trees reached the memory limit and stopped growing; raise --memory";
+        let notice = "2 of 2 games had searches that reached the memory limit and stopped growing or learning; raise";
         assert_eq!(err.contains(notice), full, "{err}");
+        let shown = ran(dir.path(), &["tournament", "show", players[0]]);
+        assert_eq!(String::from_utf8(shown.stderr).unwrap().contains(notice), full);
+        for game in logged(dir.path(), players[0]) {
+            for spent in game["spent"].as_array().unwrap() {
+                let [limited, searches] = ["memory_limited", "moves"].map(|key| spent[key].as_u64());
+                assert!(limited <= searches && limited.is_some_and(|limited| limited > 0) == full, "{spent}");
+            }
+        }
     }
     let error = refused(dir.path(), &["match", "nst", "uct", "--rules", game, "--memory", "lots"]);
     assert!(error.contains("expected a number of bytes, or a size such as `64MiB`, `4GiB` or `4GB`"), "{error}");

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::search_record::is_zero;
 use super::{Fault, GameId, MoveSearch, Schedule};
 use crate::SearchStats;
 
@@ -97,6 +98,10 @@ pub struct Totals {
     pub playouts: u64,
     /// Time, in seconds.
     pub seconds: f64,
+    /// Number of searches that the memory limit affected ([`SearchStats::memory_limited`]). Older
+    /// logs do not have it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub memory_limited: u64,
 }
 
 impl Totals {
@@ -107,6 +112,7 @@ impl Totals {
             expansions: spent.expansions,
             playouts: spent.playouts,
             seconds: spent.time.as_secs_f64(),
+            memory_limited: u64::from(spent.memory_limited),
         });
     }
 
@@ -117,6 +123,7 @@ impl Totals {
         self.expansions = self.expansions.saturating_add(other.expansions);
         self.playouts = self.playouts.saturating_add(other.playouts);
         self.seconds += other.seconds;
+        self.memory_limited = self.memory_limited.saturating_add(other.memory_limited);
     }
 }
 

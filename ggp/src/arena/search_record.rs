@@ -40,7 +40,7 @@ pub struct MoveSearch {
     pub seconds: f64,
 }
 
-fn is_zero<N: Default + PartialEq>(number: &N) -> bool {
+pub(super) fn is_zero<N: Default + PartialEq>(number: &N) -> bool {
     *number == N::default()
 }
 

@@ -150,6 +150,12 @@ impl Standings {
         self.games().filter(|&id| self.counts(id)).count() as u64
     }
 
+    /// Returns the number of games with searches that the memory limit affected.
+    pub fn memory_limited(&self) -> u64 {
+        let is_limited = |game: &&GameSummary| game.spent.iter().any(|spent| spent.memory_limited > 0);
+        self.games.values().filter(is_limited).count() as u64
+    }
+
     /// Returns whether there are games and all of them ended by a fault.
     pub fn only_faults(&self) -> bool {
         !self.is_empty() && self.games.values().all(|game| game.fault.is_some())

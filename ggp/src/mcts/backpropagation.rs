@@ -34,6 +34,10 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             self.selection.learn(&simulation.path, &simulation.history, &simulation.rewards);
         }
         self.playout.learn(game, &simulation.history, &simulation.rewards);
+        if Self::RECORDS && (self.selection.take_shortage() | self.playout.take_shortage()) {
+            self.memory.budget().exhaust();
+            checker.spent.memory_limited = true;
+        }
         self.count_memory();
         self.spare.push(simulation);
     }

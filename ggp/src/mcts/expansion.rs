@@ -42,7 +42,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             self.tree.set_child(node, edges, known);
             return SimulationPosition::Node(known);
         }
-        if self.tree.edges.len() < self.config.max_edges.min(MAX_EDGES) && self.tree_can_grow() {
+        if self.tree.edges.len() < self.config.max_edges.min(MAX_EDGES) && self.tree_can_grow(spent) {
             let child = self.tree.add(game, state, &mut self.scratch.moves, &mut self.selection);
             self.tree.set_child(node, edges, child);
             spent.expansions += 1;
@@ -59,9 +59,9 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         self.config.transpositions && matches!(simulation.position, SimulationPosition::Below { .. })
     }
 
-    /// Returns whether there is memory for another node.
+    /// Returns whether there is memory for another node. Records in `spent` if there is none.
     #[inline]
-    fn tree_can_grow(&mut self) -> bool {
+    fn tree_can_grow(&mut self, spent: &mut SearchStats) -> bool {
         let budget = self.memory.budget();
         // Several structures may grow at once, and each gets half of the room that the ones before it leave.
         let growths = Cell::new(0);
@@ -72,6 +72,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         let grows = self.tree.reserve(room) && self.node_rewards.as_mut().is_none_or(|rewards| rewards.reserve(room));
         if !grows {
             budget.exhaust();
+            spent.memory_limited = true;
         }
         if growths.get() > 0 {
             self.count_memory();

@@ -35,8 +35,8 @@ impl<'a> LockStep<'a> {
         self.searches.round();
     }
 
-    /// Returns the total playouts and expansions of all searches and their
-    /// maximum depth. The time is zero.
+    /// Returns the total playouts and expansions of all searches, their
+    /// maximum depth, and whether the memory limit affected any. The time is zero.
     pub fn spent(&self) -> SearchStats {
         let all = self.searches.searches().map(LaneSearch::spent);
         all.fold(SearchStats::default(), |all, one| SearchStats {
@@ -44,6 +44,7 @@ impl<'a> LockStep<'a> {
             expansions: all.expansions + one.expansions,
             depth: all.depth.max(one.depth),
             time: Duration::ZERO,
+            memory_limited: all.memory_limited | one.memory_limited,
         })
     }
 }

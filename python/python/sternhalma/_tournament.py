@@ -70,7 +70,8 @@ class Results:
 
         Columns: `round`, `player`, `games`, `wins`, `draws`, `losses`, `points`; `score`, the share of the points;
         `elo` against all opponents; `goal`, the mean goal from 0 to 100; `faults`; the cost of all searches: their
-        number `searches`, `nodes`, `playouts`, `seconds`.
+        number `searches`, `nodes`, `playouts`, `seconds`, and the number `memory_limited` of those that the memory limit
+        affected.
         """
         return _columns(self._native.players())
 
@@ -90,7 +91,8 @@ class Results:
         Columns: `number` from 1; `round`; `pairing`, the row of `pairings` within the round; `game` within the pairing;
         `player_1` and further roles; `result` such as "1-0"; `goal_1` and further roles, 0 to 100; `plies`; `end`:
         "rules", "ply-limit", "repetition", "adjudicated" or "fault"; `fault`; `opening`; `moves`, a list of texts per game; and the
-        cost of the searches of each role: `searches_1`, `nodes_1`, `playouts_1`, `seconds_1`, and so on.
+        cost of the searches of each role: `searches_1`, `nodes_1`, `playouts_1`, `seconds_1`, `memory_limited_1`, and
+        so on.
         """
         return _columns(self._native.games())
 

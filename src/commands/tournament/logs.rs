@@ -10,6 +10,7 @@ use super::game::{self, GameFormat};
 use super::{series, single};
 use crate::args::tournament::TournamentOptions;
 use crate::output::CommandOutcome;
+use crate::resources::report_memory_limited;
 use crate::values::count;
 
 /// Merge the logs of the parts of a tournament, and print the results
@@ -59,7 +60,9 @@ impl ResultArgs {
         if self.file.is_some() {
             bail!("a series file needs directories of logs, and this is a log");
         }
-        single::print(&Standings::with_games(schedule, records), self.json)
+        let standings = Standings::with_games(schedule, records);
+        report_memory_limited(None, &standings);
+        single::print(&standings, self.json)
     }
 
     /// Prints the results of the games of a series, by name, beside the published
@@ -75,9 +78,12 @@ impl ResultArgs {
             }
             None => Default::default(),
         };
-        let results =
-            games.into_iter().map(|(name, (schedule, records))| (name, Standings::with_games(schedule, &records)));
-        series::print(&info, results.collect(), self.json)
+        let results: Vec<(String, Standings)> = games
+            .into_iter()
+            .map(|(name, (schedule, records))| (name, Standings::with_games(schedule, &records)))
+            .collect();
+        results.iter().for_each(|(name, standings)| report_memory_limited(Some(name), standings));
+        series::print(&info, results, self.json)
     }
 }
 

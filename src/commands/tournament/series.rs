@@ -12,7 +12,7 @@ use crate::args::tournament::{PlayerEntry, TournamentOptions};
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, status};
 use crate::progress::GamesProgress;
-use crate::resources::report_exhausted;
+use crate::resources::report_memory_limited;
 
 /// Plays a series, or estimates its duration.
 pub fn run(
@@ -81,16 +81,16 @@ fn play(
     let mut results = Vec::new();
     for (name, options) in games {
         let play = || -> Result<Standings> {
-            let memory = args.run.memory.budget();
-            let tournament = open(ctx, options.resolve(args.shard)?, &memory, None)?;
+            let tournament = open(ctx, options.resolve(args.shard)?, &args.run.memory.budget(), None)?;
             status!("{name}: {} games", tournament.schedule().total());
             let log = dir.map(|dir| log(dir, &name));
             let progress = GamesProgress::new(tournament.schedule().total());
             let played = tournament
                 .run(log.as_deref(), args.run.threads(), &stop, |record, standings| progress.add(record, standings));
             progress.finish();
-            report_exhausted(&memory);
-            Ok(played?)
+            let standings = played?;
+            report_memory_limited(Some(&name), &standings);
+            Ok(standings)
         };
         let standings = play().with_context(|| name.clone())?;
         results.push((name, standings));

@@ -12,7 +12,7 @@ use crate::args::tournament::TournamentOptions;
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, counted, status};
 use crate::progress::GamesProgress;
-use crate::resources::report_exhausted;
+use crate::resources::report_memory_limited;
 
 /// Plays a tournament, or estimates its duration.
 pub fn run(ctx: &CommandContext, args: &PlayArgs, options: TournamentOptions) -> Result<CommandOutcome> {
@@ -21,15 +21,13 @@ pub fn run(ctx: &CommandContext, args: &PlayArgs, options: TournamentOptions) ->
     }
     let spec = options.resolve(args.shard)?;
     let protocol = if args.plan { None } else { args.run.protocol_log()? };
-    let memory = args.run.memory.budget();
-    let tournament = open(ctx, spec, &memory, protocol.as_ref())?;
+    let tournament = open(ctx, spec, &args.run.memory.budget(), protocol.as_ref())?;
     if args.plan {
         let (log, stop) = (args.run.log.as_deref(), ctx.stop()?);
         let estimate = tournament.estimate(log, args.run.threads(), &stop, ESTIMATE_TIME)?;
         return output::answer(args.json, &estimate, || estimate.text());
     }
     let outcome = play(ctx, &tournament, &args.run, |standings| print(standings, args.json));
-    report_exhausted(&memory);
     args.run.check_protocol_log(protocol.as_ref())?;
     outcome
 }
@@ -55,6 +53,7 @@ pub fn play(
         bail!("interrupted: no game was finished");
     }
     let outcome = print(&standings)?;
+    report_memory_limited(None, &standings);
     if played < expected && stop.load(Relaxed) {
         bail!("interrupted after {played} of {expected} games: {}", args.resume_hint());
     }

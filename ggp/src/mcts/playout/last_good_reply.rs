@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::context::context;
 use crate::game::NOOP;
-use crate::memory::hash_table_bytes;
+use crate::memory::{Room, hash_table_bytes};
 
 /// The last-good-reply policy with forgetting, with replies to one and to two
 /// moves (LGRF-2) [Baier and Drake 2010; Tak et al. 2012, section IV-C].
@@ -20,13 +20,12 @@ use crate::memory::hash_table_bytes;
 pub struct LastGoodReply {
     /// The replies of each role, to two moves or to one, by the replied moves.
     replies: Vec<FxHashMap<u64, u32>>,
-    /// The number of bytes by which the memory may grow.
-    room: usize,
+    room: Room,
 }
 
 impl Default for LastGoodReply {
     fn default() -> LastGoodReply {
-        LastGoodReply { replies: Vec::new(), room: usize::MAX }
+        LastGoodReply { replies: Vec::new(), room: Room::UNLIMITED }
     }
 }
 
@@ -46,15 +45,19 @@ impl LastGoodReply {
     /// Sets the number of bytes by which the memory may grow. A table that has
     /// no room to grow is cleared.
     pub(super) fn set_room(&mut self, bytes: usize) {
-        self.room = bytes;
+        self.room.set(bytes);
     }
 
-    /// Returns whether a table cannot take another reply.
-    fn is_full(&self, role: usize) -> bool {
+    /// Returns whether there was no room since the last call.
+    pub(super) fn take_shortage(&mut self) -> bool {
+        self.room.take_shortage()
+    }
+
+    /// Returns whether the table of a role must grow for another reply and has no room.
+    fn lacks_room(&self, role: usize) -> bool {
         let replies = &self.replies[role];
-        let grows = replies.len() == replies.capacity();
-        replies.len() >= LastGoodReply::MOST
-            || grows && hash_table_bytes::<(u64, u32)>(replies.capacity().max(1)) > self.room
+        let more = hash_table_bytes::<(u64, u32)>(replies.capacity().max(1)).max(LEAST_TABLE);
+        replies.len() == replies.capacity() && more > self.room.bytes()
     }
 
     /// Returns the index of the stored reply among the moves of a role: the
@@ -80,15 +83,18 @@ impl LastGoodReply {
                 for length in 1..=step.min(2) {
                     let key = context(roles, role, length, |back, role| history.number(step - back, role));
                     if reward >= highest {
-                        if self.is_full(role) {
+                        if self.lacks_room(role) {
+                            self.room.record_shortage();
                             self.replies[role].clear();
-                        }
-                        if self.replies[role].capacity() == 0 && self.room < LEAST_TABLE {
-                            continue;
+                            if self.replies[role].capacity() == 0 {
+                                continue;
+                            }
+                        } else if self.replies[role].len() >= LastGoodReply::MOST {
+                            self.replies[role].clear();
                         }
                         let before = self.bytes();
                         self.replies[role].insert(key, number);
-                        self.room = self.room.saturating_sub(self.bytes() - before);
+                        self.room.take(self.bytes() - before);
                     } else if self.replies[role].get(&key) == Some(&number) {
                         self.replies[role].remove(&key);
                     }

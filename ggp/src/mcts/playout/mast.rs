@@ -3,7 +3,7 @@
 use super::decay::{DecayingAverage, Scale, WeightLimits};
 use super::{Decay, MoveHistory, MoveValues, UNSEEN};
 use crate::NOOP;
-use crate::memory::extend_within;
+use crate::memory::Room;
 
 /// The move-average sampling technique (MAST) [Finnsson and Björnsson 2008;
 /// Tak et al. 2012, section III-D].
@@ -15,13 +15,12 @@ pub struct Mast {
     /// The averages by role and move number.
     moves: Vec<Vec<DecayingAverage>>,
     scale: Scale,
-    /// The number of bytes by which the memory may grow.
-    room: usize,
+    room: Room,
 }
 
 impl Default for Mast {
     fn default() -> Mast {
-        Mast { moves: Vec::new(), scale: Scale::ONE, room: usize::MAX }
+        Mast { moves: Vec::new(), scale: Scale::ONE, room: Room::UNLIMITED }
     }
 }
 
@@ -43,7 +42,7 @@ impl Mast {
             self.moves.resize(role + 1, Vec::new());
         }
         let moves = &mut self.moves[role];
-        if extend_within(moves, number as usize, &mut self.room) {
+        if self.room.extend(moves, number as usize) {
             moves[number as usize].add(reward, limits, self.scale);
         }
     }
@@ -69,7 +68,11 @@ impl MoveValues for Mast {
     }
 
     fn set_room(&mut self, bytes: usize) {
-        self.room = bytes;
+        self.room.set(bytes);
+    }
+
+    fn take_shortage(&mut self) -> bool {
+        self.room.take_shortage()
     }
 
     fn decay(&mut self, by: f64) {

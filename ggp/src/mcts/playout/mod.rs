@@ -107,6 +107,12 @@ pub trait Playout<G: Game> {
     #[inline]
     fn set_room(&mut self, _bytes: usize) {}
 
+    /// Returns whether the policy learned less for lack of room since the last call.
+    #[inline]
+    fn take_shortage(&mut self) -> bool {
+        false
+    }
+
     /// Records a joint move of the match.
     fn advance(&mut self, _game: &G) {}
 

@@ -9,7 +9,7 @@ use super::decay::{DecayingAverage, Scale, WeightLimits};
 use super::followers::{Follower, Followers};
 use super::{Decay, LEAST_WEIGHT, Mast, MoveHistory, MoveValues, UNSEEN};
 use crate::NOOP;
-use crate::memory::hash_table_bytes;
+use crate::memory::{Room, hash_table_bytes};
 
 /// The N-gram selection technique (NST) [Tak et al. 2012, section IV-B].
 ///
@@ -35,8 +35,7 @@ pub struct Nst {
     contexts: Vec<FxHashMap<u64, Followers>>,
     /// The memory of the followers of all contexts, in bytes, without that of `contexts`.
     entries: usize,
-    /// The number of bytes by which the memory may grow.
-    room: usize,
+    room: Room,
     scale: Scale,
     /// The sum and the number of averages for each move of the current choice.
     sums: Vec<(f32, f32)>,
@@ -74,7 +73,7 @@ impl Nst {
             singles: Mast::default(),
             contexts: Vec::new(),
             entries: 0,
-            room: usize::MAX,
+            room: Room::UNLIMITED,
             scale: Scale::ONE,
             sums: Vec::new(),
             played: Vec::new(),
@@ -140,7 +139,7 @@ impl Nst {
         let before = self.sequence_bytes(role);
         self.add_within_room(sequence, limits);
         let after = self.sequence_bytes(role);
-        self.room = self.room.saturating_sub(after.saturating_sub(before));
+        self.room.take(after.saturating_sub(before));
     }
 
     fn add_within_room(&mut self, sequence: PlayedSequence, limits: WeightLimits) {
@@ -153,12 +152,18 @@ impl Nst {
             true => contexts.entry(key).or_insert(Followers::One(Follower { number, average: DecayingAverage::NONE })),
             false => match contexts.get_mut(&key) {
                 Some(followers) => followers,
-                None => return,
+                None => {
+                    if !self.has_most_contexts() {
+                        self.room.record_shortage();
+                    }
+                    return;
+                }
             },
         };
         if followers.needs_room(number) {
             let before = followers.bytes();
-            if 2 * before + Nst::LEAST_BYTES > self.room {
+            if 2 * before + Nst::LEAST_BYTES > self.room.bytes() {
+                self.room.record_shortage();
                 return;
             }
             followers.make_room(number, is_enough);
@@ -171,8 +176,12 @@ impl Nst {
     fn has_room_for_context(&self, role: usize) -> bool {
         let contexts = &self.contexts[role];
         let grows = contexts.len() == contexts.capacity();
-        self.contexts.iter().map(FxHashMap::len).sum::<usize>() < Nst::MOST_CONTEXTS
-            && (!grows || Nst::context_bytes(contexts).max(Nst::LEAST_BYTES) <= self.room / 2)
+        !self.has_most_contexts()
+            && (!grows || Nst::context_bytes(contexts).max(Nst::LEAST_BYTES) <= self.room.bytes() / 2)
+    }
+
+    fn has_most_contexts(&self) -> bool {
+        self.contexts.iter().map(FxHashMap::len).sum::<usize>() >= Nst::MOST_CONTEXTS
     }
 
     fn context_bytes(contexts: &FxHashMap<u64, Followers>) -> usize {
@@ -252,8 +261,12 @@ impl MoveValues for Nst {
     }
 
     fn set_room(&mut self, bytes: usize) {
-        self.room = bytes / 2;
+        self.room.set(bytes / 2);
         self.singles.set_room(bytes / 2);
+    }
+
+    fn take_shortage(&mut self) -> bool {
+        self.room.take_shortage() | self.singles.take_shortage()
     }
 
     fn decay(&mut self, by: f64) {
@@ -347,6 +360,25 @@ mod tests {
             }
             assert_eq!(nst.contexts.len().max(case.roles), case.roles);
         }
+    }
+
+    #[test]
+    fn sequences_without_room_are_reported() {
+        let learn = |nst: &mut Nst, steps: &str| {
+            let steps: Vec<String> = steps.split(' ').map(str::to_owned).collect();
+            nst.learn(&history(1, &[], &steps), &[1.0], &Decay::NONE);
+            (nst.take_shortage(), nst.memory())
+        };
+        let mut nst = Nst::new(2, 1.0);
+        let (is_short, bytes) = learn(&mut nst, "A B C D");
+        assert_eq!((is_short, nst.contexts[0].capacity()), (false, 3), "the table of three contexts is full");
+        nst.set_room(0);
+        assert_eq!(learn(&mut nst, "A B C D"), (false, bytes), "all sequences are known");
+        assert_eq!(learn(&mut nst, "D A"), (true, bytes), "the context is new");
+        assert_eq!(learn(&mut nst, "A C"), (true, bytes), "the context has another follower");
+        nst.set_room(1 << 20);
+        let (is_short, more) = learn(&mut nst, "D A C");
+        assert!(!is_short && more > bytes);
     }
 
     #[test]

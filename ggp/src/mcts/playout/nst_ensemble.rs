@@ -68,6 +68,10 @@ impl MoveValues for NstEnsemble {
         self.variants.iter_mut().for_each(|variant| variant.nst.set_room(each));
     }
 
+    fn take_shortage(&mut self) -> bool {
+        self.variants.iter_mut().fold(false, |short, variant| variant.nst.take_shortage() | short)
+    }
+
     fn advance(&mut self, _: &Decay) {
         self.variants.iter_mut().for_each(|variant| variant.nst.decay(variant.gamma));
     }

@@ -31,6 +31,11 @@ pub trait MoveValues {
     /// Sets the number of bytes by which the memory may grow in the next `learn`.
     fn set_room(&mut self, _bytes: usize) {}
 
+    /// Returns whether there was no room since the last call.
+    fn take_shortage(&mut self) -> bool {
+        false
+    }
+
     /// Decays after a joint move of the match.
     fn advance(&mut self, decay: &Decay) {
         self.decay(decay.gamma);
@@ -178,6 +183,10 @@ impl<G: Game, W: MoveValues> Playout<G> for ValueGuidedPlayout<W, G::Move> {
         self.replies.iter_mut().for_each(|replies| replies.set_room(bytes / 2));
     }
 
+    fn take_shortage(&mut self) -> bool {
+        self.worth.take_shortage() | self.replies.as_mut().is_some_and(LastGoodReply::take_shortage)
+    }
+
     fn advance(&mut self, game: &G) {
         let decay = self.decay_of(game);
         self.worth.advance(&decay);
@@ -193,7 +202,7 @@ mod tests {
     use serde::de::DeserializeOwned;
 
     use super::*;
-    use crate::mcts::playout::{Mast, Nst};
+    use crate::mcts::playout::{Mast, Nst, NstEnsemble};
     use crate::mcts::testing::{Offers, Simulation, deviate, history, number, numbers};
     use crate::policy::{PlayoutPolicy, Policy};
 
@@ -230,6 +239,37 @@ mod tests {
 
     fn learn<W: MoveValues>(playout: &mut ValueGuidedPlayout<W, u32>, game: &Offers, simulation: &Simulation) {
         Playout::learn(playout, game, &simulation.history(), &simulation.rewards());
+    }
+
+    #[test]
+    fn a_shortage_of_room_is_reported_once() {
+        fn check<W: MoveValues>(worth: W, replies: Option<LastGoodReply>) {
+            let random = Selector::Greedy { epsilon: 1.0 };
+            let mut playout = ValueGuidedPlayout::new(worth, random, replies, Decay::NONE);
+            let game = Offers(2);
+            let simulation =
+                Simulation { steps: vec!["A B".to_owned(), "C D".to_owned()], rewards: vec![100.0, 0.0], times: 1 };
+            for (room, is_short) in [(0, true), (1 << 20, false)] {
+                Playout::<Offers>::set_room(&mut playout, room);
+                learn(&mut playout, &game, &simulation);
+                let reports: Vec<bool> = (0..2).map(|_| Playout::<Offers>::take_shortage(&mut playout)).collect();
+                assert_eq!(reports, [is_short, false], "{room} bytes");
+                assert_eq!(Playout::<Offers>::memory(&playout) == 0, is_short, "{room} bytes");
+            }
+        }
+        /// Values that need no memory.
+        struct NoValues;
+        impl MoveValues for NoValues {
+            fn worths(&mut self, _: &MoveHistory, _: usize, numbers: &[u32], worths: &mut Vec<f32>) {
+                worths.extend(numbers.iter().map(|_| 0.0));
+            }
+            fn learn(&mut self, _: &MoveHistory, _: &[f64], _: &Decay) {}
+            fn decay(&mut self, _: f64) {}
+        }
+        check(Mast::default(), None);
+        check(Nst::new(3, 1.0), None);
+        check(NstEnsemble::new(&Nst::new(3, 1.0), &[(1.0, 1.0), (0.5, 1.0)]), None);
+        check(NoValues, Some(LastGoodReply::default()));
     }
 
     const DRAWS: u32 = 60_000;

@@ -97,6 +97,12 @@ pub trait Selection<G: Game> {
     #[inline]
     fn set_room(&mut self, _bytes: usize) {}
 
+    /// Returns whether the selection learned less for lack of room since the last call.
+    #[inline]
+    fn take_shortage(&mut self) -> bool {
+        false
+    }
+
     /// Renumbers the nodes that the tree keeps. Nodes without a new number are
     /// removed.
     fn renumber(&mut self, _numbers: &[Option<u32>]) {}

@@ -2,7 +2,7 @@
 
 use rand::RngExt;
 
-use crate::memory::extend_within;
+use crate::memory::Room;
 use crate::rng::Rng;
 
 /// The rewards of the simulations with a move.
@@ -23,14 +23,13 @@ pub struct History {
     roles: Vec<Vec<RewardAverage>>,
     /// The number of the current simulation, from 1.
     simulation: u32,
-    /// The number of bytes by which the memory may grow.
-    room: usize,
+    room: Room,
 }
 
 impl History {
     /// Creates an empty history.
     pub fn new(roles: usize) -> History {
-        History { roles: vec![Vec::new(); roles], simulation: 0, room: usize::MAX }
+        History { roles: vec![Vec::new(); roles], simulation: 0, room: Room::UNLIMITED }
     }
 
     /// Returns the memory of the averages in bytes.
@@ -40,7 +39,12 @@ impl History {
 
     /// Sets the number of bytes by which the memory may grow. Without room, new moves are not counted.
     pub fn set_room(&mut self, bytes: usize) {
-        self.room = bytes;
+        self.room.set(bytes);
+    }
+
+    /// Returns whether there was no room since the last call.
+    pub fn take_shortage(&mut self) -> bool {
+        self.room.take_shortage()
     }
 
     /// Begins a simulation.
@@ -54,7 +58,7 @@ impl History {
     /// The memory is proportional to the largest move number.
     pub fn count(&mut self, role: usize, mv: u32, reward: f64) {
         let averages = &mut self.roles[role];
-        if !extend_within(averages, mv as usize, &mut self.room) {
+        if !self.room.extend(averages, mv as usize) {
             return;
         }
         let average = &mut averages[mv as usize];

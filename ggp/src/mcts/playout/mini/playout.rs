@@ -368,6 +368,14 @@ impl<G: Game> Playout<G> for MiniPlayout<G> {
         }
     }
 
+    fn take_shortage(&mut self) -> bool {
+        let symbols = match &mut self.symbols {
+            Symbols::Learning(counts) => counts.take_shortage(),
+            Symbols::Learnt(_) => false,
+        };
+        self.history.take_shortage() | symbols
+    }
+
     fn preference(&self, game: &G, role: usize, mv: G::Move) -> f64 {
         self.history.average(role, game.number(role, mv)).unwrap_or(f64::NEG_INFINITY)
     }

@@ -1,6 +1,6 @@
 //! Statistical symbols counting [Świechowski and Mańdziuk 2014, section V.C].
 
-use crate::memory::extend_within;
+use crate::memory::Room;
 
 /// Learns which elements of states correlate with won simulations.
 ///
@@ -20,8 +20,7 @@ pub struct SymbolCounts {
     most: Vec<u32>,
     won: Sums,
     lost: Sums,
-    /// The number of bytes by which the memory may grow.
-    room: usize,
+    room: Room,
 }
 
 /// Sums of the counts over states.
@@ -49,7 +48,7 @@ impl SymbolCounts {
             most: vec![0; elements],
             won: sums.clone(),
             lost: sums,
-            room: usize::MAX,
+            room: Room::UNLIMITED,
         }
     }
 
@@ -61,7 +60,12 @@ impl SymbolCounts {
     /// Sets the number of bytes by which the memory may grow. Without room, the last states of a
     /// simulation are not counted.
     pub fn set_room(&mut self, bytes: usize) {
-        self.room = bytes;
+        self.room.set(bytes);
+    }
+
+    /// Returns whether there was no room since the last call.
+    pub fn take_shortage(&mut self) -> bool {
+        self.room.take_shortage()
     }
 
     /// Begins a simulation. A simulation without an end is discarded.
@@ -74,7 +78,7 @@ impl SymbolCounts {
     pub fn watch(&mut self, elements: impl IntoIterator<Item = u32>) {
         let first = self.current.len();
         let Some(last) = (first + self.elements).checked_sub(1) else { return };
-        if !extend_within(&mut self.current, last, &mut self.room) {
+        if !self.room.extend(&mut self.current, last) {
             return;
         }
         elements.into_iter().for_each(|element| self.current[first + element as usize] += 1);
@@ -86,7 +90,7 @@ impl SymbolCounts {
             return;
         }
         let known = self.first.len();
-        if self.current.len() > known && extend_within(&mut self.first, self.current.len() - 1, &mut self.room) {
+        if self.current.len() > known && self.room.extend(&mut self.first, self.current.len() - 1) {
             self.first[known..].copy_from_slice(&self.current[known..]);
         }
         let sums = if is_won { &mut self.won } else { &mut self.lost };

@@ -2,7 +2,7 @@
 
 use super::log::{LoggedSimulation, MoveKey, SimulationLog};
 use crate::mcts::MoveHistory;
-use crate::memory::reserve_within;
+use crate::memory::Room;
 
 /// The AMAF values of the nodes of a tree, by node number.
 ///
@@ -21,14 +21,13 @@ pub(super) struct Amaf {
     entries: Vec<SimulationLink>,
     /// The memory of the tables in bytes.
     tables: usize,
-    /// The number of bytes by which the memory may grow.
-    room: usize,
+    room: Room,
 }
 
 impl Default for Amaf {
     fn default() -> Amaf {
         let (log, tables) = (SimulationLog::default(), 0);
-        Amaf { roles: 0, nodes: Vec::new(), log, entries: Vec::new(), tables, room: usize::MAX }
+        Amaf { roles: 0, nodes: Vec::new(), log, entries: Vec::new(), tables, room: Room::UNLIMITED }
     }
 }
 
@@ -37,6 +36,12 @@ enum NodeAmaf {
     /// The index of the node's last simulation among the entries, if there is one.
     Simulations(Option<u32>),
     AmafTable(AmafTable),
+}
+
+impl Default for NodeAmaf {
+    fn default() -> NodeAmaf {
+        NodeAmaf::Simulations(None)
+    }
 }
 
 impl NodeAmaf {
@@ -63,7 +68,12 @@ impl Amaf {
 
     /// Sets the number of bytes by which the memory may grow.
     pub fn set_room(&mut self, bytes: usize) {
-        self.room = bytes;
+        self.room.set(bytes);
+    }
+
+    /// Returns whether there was no room since the last call.
+    pub fn take_shortage(&mut self) -> bool {
+        self.room.take_shortage()
     }
 
     /// Builds the table of a node, so that it can be queried.
@@ -86,36 +96,15 @@ impl Amaf {
         // order.
         let entries: Vec<LoggedSimulation> = links.map(|link| link.entry).collect();
         let mut table = AmafTable::default();
-        entries.iter().rev().for_each(|&entry| table.add_all(self.log.moves(entry), self.room));
-        self.count_growth(table.bytes());
+        entries.iter().rev().for_each(|&entry| table.add_all(self.log.moves(entry), &mut self.room));
+        self.tables += table.bytes();
         self.nodes[node as usize] = NodeAmaf::AmafTable(table);
-    }
-
-    /// Counts that the tables have grown.
-    fn count_growth(&mut self, bytes: usize) {
-        self.tables += bytes;
-        self.room = self.room.saturating_sub(bytes);
-    }
-
-    /// Reserves space of a vector, and returns whether there is room for it.
-    fn reserve<T>(&mut self, elements: fn(&mut Amaf) -> &mut Vec<T>, additional: usize) -> bool {
-        let room = self.room as u64;
-        let elements = elements(self);
-        let before = elements.capacity();
-        let has_room = reserve_within(elements, additional, || room);
-        let grown = (elements.capacity() - before) * size_of::<T>();
-        self.room = self.room.saturating_sub(grown);
-        has_room
     }
 
     /// Returns a node, or `None` if there is no room for it.
     fn node(&mut self, node: u32) -> Option<&mut NodeAmaf> {
-        let more = (node as usize + 1).saturating_sub(self.nodes.len());
-        if more > 0 {
-            if !self.reserve(|amaf| &mut amaf.nodes, more) {
-                return None;
-            }
-            self.nodes.resize(node as usize + 1, NodeAmaf::Simulations(None));
+        if !self.room.extend(&mut self.nodes, node as usize) {
+            return None;
         }
         self.nodes.get_mut(node as usize)
     }
@@ -134,8 +123,8 @@ impl Amaf {
         self.roles = history.roles();
         let words = self.roles * (history.len() + 1);
         // Space for one simulation is left for those that are only added to tables.
-        let has_room = self.reserve(|amaf| &mut amaf.log.words, 2 * words)
-            && self.reserve(|amaf| &mut amaf.entries, entered.len());
+        let has_room =
+            self.room.reserve(&mut self.log.words, 2 * words) && self.room.reserve(&mut self.entries, entered.len());
         if !self.log.has_space(words) {
             return;
         }
@@ -163,13 +152,11 @@ impl Amaf {
     }
 
     fn add_to_table(&mut self, node: u32, entry: LoggedSimulation) {
-        let mut grown = 0;
         if let NodeAmaf::AmafTable(table) = &mut self.nodes[node as usize] {
             let before = table.bytes();
-            table.add_all(self.log.moves(entry), self.room);
-            grown = table.bytes() - before;
+            table.add_all(self.log.moves(entry), &mut self.room);
+            self.tables += table.bytes() - before;
         }
-        self.count_growth(grown);
     }
 
     /// Renumbers the nodes.
@@ -258,16 +245,17 @@ impl AmafTable {
     }
 
     /// Adds moves with their rewards. Moves for which the table would have to
-    /// grow by more than `room` bytes are omitted.
-    fn add_all(&mut self, moves: impl Iterator<Item = (MoveKey, f32)>, room: usize) {
+    /// grow by more than the room are omitted.
+    fn add_all(&mut self, moves: impl Iterator<Item = (MoveKey, f32)>, room: &mut Room) {
         for (key, reward) in moves {
             if 4 * (self.used + 1) > 3 * self.slots.len() {
-                if self.bytes().max(16 * size_of::<AmafSlot>()) > room {
-                    if self.slots.is_empty() || self.slots[self.place(key)].count == 0 {
-                        continue;
-                    }
-                } else {
+                let before = self.bytes();
+                if before.max(16 * size_of::<AmafSlot>()) <= room.bytes() {
                     self.grow();
+                    room.take(self.bytes() - before);
+                } else if self.slots.is_empty() || self.slots[self.place(key)].count == 0 {
+                    room.record_shortage();
+                    continue;
                 }
             }
             let place = self.place(key);
@@ -373,6 +361,28 @@ mod tests {
                 }
             }
             (0..slow.len()).for_each(|node| ask(&mut amaf, &slow, node, roles));
+        }
+    }
+
+    #[test]
+    fn values_without_room_are_reported() {
+        let mut rng = Rng::seed_from_u64(11);
+        for is_open in [false, true] {
+            let (mut amaf, mut slow) = (Amaf::default(), vec![Vec::new(); 2]);
+            let mut learn = |amaf: &mut Amaf| {
+                simulate(amaf, &mut slow, 2, &mut rng);
+                amaf.take_shortage()
+            };
+            assert!(!learn(&mut amaf));
+            if is_open {
+                amaf.open(0);
+            }
+            amaf.set_room(0);
+            let before = amaf.bytes();
+            assert!((0..20).any(|_| learn(&mut amaf)), "{is_open}");
+            assert_eq!(amaf.bytes(), before, "{is_open}");
+            amaf.set_room(1 << 20);
+            assert!(!learn(&mut amaf));
         }
     }
 

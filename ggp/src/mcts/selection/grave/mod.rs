@@ -175,6 +175,10 @@ impl<G: Game> Selection<G> for Grave {
         self.amaf.set_room(bytes);
     }
 
+    fn take_shortage(&mut self) -> bool {
+        self.amaf.take_shortage()
+    }
+
     fn renumber(&mut self, numbers: &[Option<u32>]) {
         self.amaf.renumber(numbers);
     }
