@@ -184,6 +184,14 @@ fn a_build_too_large_for_memory_does_not_start() {
         let amounts = error.split(' ').filter(|word| word.ends_with("iB")).count();
         assert!(error.contains("of memory") && error.contains("available") && amounts == 2, "{words}: {error}");
     }
+    let ran = env.run("build --mode in-memory --memory 1MiB");
+    assert_eq!(ran.out(), "");
+    let error = ran.failure();
+    assert!(
+        error.contains("in memory the search needs ") && error.contains(" and --memory allows 1.00 MiB"),
+        "{error}"
+    );
+    assert!(error.contains("; raise --memory, or leave out --mode"), "{error}");
     assert!(!env.tables().exists());
 }
 

@@ -210,7 +210,7 @@ fn the_mode_depends_on_memory_and_the_reason_is_printed() {
         ("--memory 1GiB -o a", "in memory", "--memory allows 1.00 GiB"),
         ("--memory 23MiB -o b", "out of core", "--memory allows 23.00 MiB"),
         ("-o c", "in memory", "three quarters of the memory allows"),
-        ("--mode in-memory --memory 23MiB -o d", "in memory", "given by --mode"),
+        ("--mode in-memory --memory 1GiB -o d", "in memory", "given by --mode"),
         ("--mode out-of-core -o e", "out of core", "given by --mode"),
         ("--side 4 --pieces 1 --memory 1MiB -o f", "in memory", "a single piece"),
     ] {

@@ -24,6 +24,7 @@ impl TableBuilder {
         let path = path.as_ref();
         self.spec.layout()?;
         if self.choose_mode(path).mode == BuildMode::InMemory {
+            self.check_limit()?;
             build_in_memory(path, self, &thread_pool(self.threads)?, observer)?;
             return Ok(BuildOutcome::Built);
         }

@@ -269,16 +269,27 @@ impl TableBuilder {
         ModeChoice { mode, reason }
     }
 
-    /// Tests that the machine has the memory and the disk space to build the table at `path` now. The
-    /// test omits the disk space of an unfinished build out of core, a part of which is in use.
+    /// Tests that the memory limit allows a build in memory, if one is requested.
+    pub(super) fn check_limit(&self) -> Result<(), BuilderError> {
+        let (least, limit) = (self.memory_needed(), self.memory_limit);
+        if self.mode == Some(BuildMode::InMemory) && least > limit {
+            return Err(BuilderError::MemoryLimit { least, limit });
+        }
+        Ok(())
+    }
+
+    /// Tests that the machine has the memory and the disk space to build the table at `path` now, and that the memory
+    /// limit allows a build in memory that was requested. The test omits the disk space of an unfinished build out of
+    /// core, a part of which is in use.
     ///
     /// # Errors
-    /// If the machine has less, or if the table has no mirrored form and one is requested.
+    /// If the machine has less or the limit is lower, or if the table has no mirrored form and one is requested.
     pub fn check_resources(&self, path: impl AsRef<Path>) -> Result<(), BuilderError> {
         let path = path.as_ref();
         let table_bytes = self.spec.layout()?.file_bytes();
         if self.choose_mode(path).mode == BuildMode::InMemory {
             check_memory(self.memory_needed())?;
+            self.check_limit()?;
             return Ok(check_disk(path, table_bytes)?);
         }
         let work_dir = self.work_dir_of(path);

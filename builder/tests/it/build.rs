@@ -286,6 +286,23 @@ fn the_memory_of_a_build_is_known_in_advance() {
 }
 
 #[test]
+fn a_requested_build_in_memory_keeps_the_memory_limit() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("table.sht");
+    let builder = TableBuilder::new(prefix(5, 3, 18)).mode(BuildMode::InMemory).threads(1);
+    let needed = builder.memory_needed();
+    let limited = builder.clone().memory_limit(needed - 1);
+    for refused in [limited.build(&path, &()).map(|_| ()), limited.check_resources(&path)] {
+        match refused {
+            Err(BuilderError::MemoryLimit { least, limit }) => assert_eq!((least, limit), (needed, needed - 1)),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(!path.exists());
+    builder.memory_limit(needed).build(&path, &()).unwrap();
+}
+
+#[test]
 fn an_estimate_is_for_the_requested_mode() {
     let dir = tempfile::tempdir().unwrap();
     let machine = MachineSpec { cores: 2, memory: 1 << 30, disk_rate: 1e9, cache: 0 };

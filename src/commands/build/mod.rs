@@ -101,19 +101,15 @@ impl Args {
     /// Returns the mode of the build, and reports it with the reason.
     fn choose_mode(&self, builder: &TableBuilder, path: &Path) -> BuildMode {
         let choice = builder.choose_mode(path);
-        let allows = HumanBytes(self.limit());
-        let limit = if self.memory.is_some() { "--memory" } else { "three quarters of the memory" };
         let reason = match (choice.reason, choice.mode) {
             (ModeReason::Requested, _) => "given by --mode".to_owned(),
             (ModeReason::SinglePiece, _) => "a single piece needs very little memory".to_owned(),
             (ModeReason::WorkDirExists, _) => {
                 format!("{} has unfinished work", builder.work_dir_of(path).display())
             }
-            (ModeReason::Memory { needed }, BuildMode::InMemory) => {
-                format!("the search needs {} and {limit} allows {allows}", HumanBytes(needed))
-            }
+            (ModeReason::Memory { needed }, BuildMode::InMemory) => self.need_and_limit(needed),
             (ModeReason::Memory { needed }, BuildMode::OutOfCore) => {
-                format!("in memory the search needs {} and {limit} allows {allows}", HumanBytes(needed))
+                format!("in memory {}", self.need_and_limit(needed))
             }
         };
         match choice.mode {
@@ -121,6 +117,12 @@ impl Args {
             BuildMode::OutOfCore => status!("out of core: {reason}"),
         }
         choice.mode
+    }
+
+    /// Returns a clause about the memory of a search in memory, in bytes, and the limit.
+    fn need_and_limit(&self, needed: u64) -> String {
+        let limit = if self.memory.is_some() { "--memory" } else { "three quarters of the memory" };
+        format!("the search needs {} and {limit} allows {}", HumanBytes(needed), HumanBytes(self.limit()))
     }
 
     fn check_resources(&self, builder: &TableBuilder, path: &Path, mode: BuildMode) -> Result<()> {
@@ -132,6 +134,9 @@ impl Args {
         }
         let shortage = match builder.check_resources(path) {
             Err(BuilderError::Resources(shortage)) => shortage,
+            Err(BuilderError::MemoryLimit { least, .. }) if mode == BuildMode::InMemory => {
+                bail!("in memory {}; raise --memory, or leave out --mode", self.need_and_limit(least))
+            }
             checked => return Ok(checked?),
         };
         let advice = match (&shortage, mode) {
