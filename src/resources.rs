@@ -3,6 +3,7 @@
 use anyhow::{Result, anyhow};
 use bytesize::ByteSize;
 use sternhalma_builder::{ResourceError, total_memory};
+use sternhalma_ggp::MemoryBudget;
 use sternhalma_ggp::arena::Standings;
 
 use crate::output::{counted, status};
@@ -22,17 +23,24 @@ pub fn search_memory(given: Option<ByteSize>) -> u64 {
     }
 }
 
-/// Prints a notice if the memory limit affected searches of a tournament. In a series, the notice begins with the name
-/// of the game.
+/// Prints a notice if searches in the games of a tournament reached the memory limit. In a series, the notice begins
+/// with the name of the game.
 pub fn report_memory_limited(name: Option<&str>, standings: &Standings) {
-    let (limited, games) = (standings.memory_limited(), standings.len());
+    let (limited, games) = (standings.memory_limited(), counted(standings.len(), "game"));
     let prefix = name.map_or_else(String::new, |name| format!("{name}: "));
     if limited > 0 {
         status!(
-            "{prefix}{limited} of {} had searches that reached the memory limit and stopped growing or learning; raise \
-             --memory or the parameter `memory` of the policies, or play fewer games at a time",
-            counted(games, "game")
+            "{prefix}{limited} of {games} had searches that reached the memory limit; to repeat them, choose another log, \
+             and raise --memory or the parameter `memory` of the policies, or play fewer games at a time"
         );
+    }
+}
+
+/// Prints a notice if a tournament that has just been played reached its memory limit.
+pub fn report_memory(name: Option<&str>, memory: &MemoryBudget, standings: &Standings) {
+    report_memory_limited(name, standings);
+    if memory.is_exhausted() && standings.memory_limited() == 0 {
+        status!("the prover, or a search of an unfinished game, reached the memory limit; raise --memory");
     }
 }
 

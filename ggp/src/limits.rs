@@ -90,7 +90,7 @@ pub struct SearchStats {
     pub depth: u32,
     /// The elapsed time.
     pub time: Duration,
-    /// Whether the memory limit kept the search from growing its tree or from learning.
+    /// Whether the tree or a table of the search could not grow within the memory limit.
     pub memory_limited: bool,
 }
 

@@ -204,7 +204,7 @@ impl Room {
 
     /// Subtracts bytes by which the structure has grown.
     #[inline]
-    pub fn take(&mut self, bytes: usize) {
+    pub fn subtract(&mut self, bytes: usize) {
         self.bytes = self.bytes.saturating_sub(bytes);
     }
 
@@ -225,18 +225,17 @@ impl Room {
     pub fn reserve<T>(&mut self, elements: &mut Vec<T>, additional: usize) -> bool {
         let before = elements.capacity();
         let has_space = reserve_within(elements, additional, || self.bytes as u64);
-        self.take((elements.capacity() - before) * size_of::<T>());
-        if !has_space {
-            self.record_shortage();
-        }
+        self.subtract((elements.capacity() - before) * size_of::<T>());
         has_space
     }
 
-    /// Extends `elements` by default values up to `index`, if there is room. Returns whether the element exists.
+    /// Extends `elements` by default values up to `index`, if there is room, and records a shortage otherwise. Returns
+    /// whether the element exists.
     #[inline]
     pub fn extend<T: Clone + Default>(&mut self, elements: &mut Vec<T>, index: usize) -> bool {
         if elements.len() <= index {
             if !self.reserve(elements, index + 1 - elements.len()) {
+                self.record_shortage();
                 return false;
             }
             elements.resize(index + 1, T::default());

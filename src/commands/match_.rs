@@ -34,9 +34,9 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         player[1] = player[1].clone().copied(format!("{} (2)", args.b));
     }
     let options = args.options.clone().with_players(player);
-    let log = args.run.protocol_log()?;
-    let tournament = open(ctx, options.resolve(None)?, &args.run.memory.budget(), log.as_ref())?;
-    let outcome = play(ctx, &tournament, &args.run, |standings| print(standings, args.json));
+    let (memory, log) = (args.run.memory.budget(), args.run.protocol_log()?);
+    let tournament = open(ctx, options.resolve(None)?, &memory, log.as_ref())?;
+    let outcome = play(ctx, &tournament, &memory, &args.run, |standings| print(standings, args.json));
     args.run.check_protocol_log(log.as_ref())?;
     outcome
 }

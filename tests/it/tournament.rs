@@ -286,16 +286,25 @@ fn a_tournament_in_lock_step_is_the_same_killed_or_not() {
     let dir = tempfile::tempdir().unwrap();
     let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games/connect-four.kif");
     std::fs::write(
-        dir.path().join("three.toml"),
+        dir.path().join("four.toml"),
         format!(
             "rules = {rules:?}\ngames = 30\nponder = true\nstart = 1.5\nbudget = {{ playouts = 40 }}\n\
-             [[player]]\nname = 'base'\n[[player]]\nname = 'random'\n[[player]]\nname = 'mast'\nbudget = {{ nodes = 900 }}\n"
+             [[player]]\nname = 'base'\n[[player]]\nname = 'random'\n[[player]]\nname = 'mast'\nbudget = {{ nodes = 900 }}\n\
+             [[player]]\nname = 'small'\nplayer = 'nst,memory=20KiB'\n"
         ),
     )
     .unwrap();
-    let run = ["tournament", "-f", "three.toml"];
+    let run = ["tournament", "-f", "four.toml"];
     let whole = json(dir.path(), &run);
-    assert_eq!(whole["played"], 90);
+    assert_eq!(whole["played"], 180);
+    // The search with little memory reaches its limit, and plays the same games in lock step.
+    let limited: Vec<bool> = whole["rounds"][0]["entrants"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entrant| entrant["spent"]["memory_limited"].as_u64().is_some())
+        .collect();
+    assert_eq!(limited, [false, false, false, true]);
     for (threads, games) in [("1", "7"), ("2", "64")] {
         let log = format!("log-{threads}");
         let args = [&run[..], &["--threads", threads, "--lock-step", games, "--log", &log]].concat();
@@ -525,7 +534,8 @@ fn a_match_plays_on_in_little_memory() {
         let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
         assert!(output.status.success(), "{err}");
         assert_eq!(serde_json::from_str::<Value>(&out).unwrap()["score"]["games"], 2, "{out}");
-        let notice = "2 of 2 games had searches that reached the memory limit and stopped growing or learning; raise";
+        let notice =
+            "2 of 2 games had searches that reached the memory limit; to repeat them, choose another log, and raise";
         assert_eq!(err.contains(notice), full, "{err}");
         let shown = ran(dir.path(), &["tournament", "show", players[0]]);
         assert_eq!(String::from_utf8(shown.stderr).unwrap().contains(notice), full);

@@ -24,8 +24,7 @@ impl TableBuilder {
         let path = path.as_ref();
         self.spec.layout()?;
         if self.choose_mode(path).mode == BuildMode::InMemory {
-            self.check_limit()?;
-            build_in_memory(path, self, &thread_pool(self.threads)?, observer)?;
+            build_in_memory(path, self, &thread_pool(self.threads_in_memory()?)?, observer)?;
             return Ok(BuildOutcome::Built);
         }
         let (params, threads) = fit_to_limit(self.spec, thread_count(self.threads), self.memory_limit)?;

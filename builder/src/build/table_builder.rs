@@ -117,7 +117,8 @@ impl TableBuilder {
         self
     }
 
-    /// Sets the mode. By default [`choose_mode`](TableBuilder::choose_mode) decides.
+    /// Sets the mode. By default [`choose_mode`](TableBuilder::choose_mode) decides. The memory limit holds in both
+    /// modes.
     pub fn mode(mut self, mode: BuildMode) -> TableBuilder {
         self.mode = Some(mode);
         self
@@ -199,7 +200,11 @@ impl TableBuilder {
     ///
     /// The bound holds for distances below 64, which no known table exceeds.
     pub fn memory_needed(&self) -> u64 {
-        memory_needed(self.spec, self.symmetry().as_ref(), thread_count(self.threads))
+        self.memory_with(thread_count(self.threads))
+    }
+
+    fn memory_with(&self, threads: usize) -> u64 {
+        memory_needed(self.spec, self.symmetry().as_ref(), threads)
     }
 
     /// Returns an estimate of the largest size of the work files of an out-of-core build with layers in this form, in
@@ -269,27 +274,44 @@ impl TableBuilder {
         ModeChoice { mode, reason }
     }
 
-    /// Tests that the memory limit allows a build in memory, if one is requested.
-    pub(super) fn check_limit(&self) -> Result<(), BuilderError> {
-        let (least, limit) = (self.memory_needed(), self.memory_limit);
-        if self.mode == Some(BuildMode::InMemory) && least > limit {
-            return Err(BuilderError::MemoryLimit { least, limit });
-        }
-        Ok(())
-    }
-
-    /// Tests that the machine has the memory and the disk space to build the table at `path` now, and that the memory
-    /// limit allows a build in memory that was requested. The test omits the disk space of an unfinished build out of
-    /// core, a part of which is in use.
+    /// Returns the number of threads of a build in memory. If such a build is requested, it is the largest number that
+    /// the memory limit allows.
     ///
     /// # Errors
-    /// If the machine has less or the limit is lower, or if the table has no mirrored form and one is requested.
+    /// If the limit does not suffice for one thread.
+    pub(super) fn threads_in_memory(&self) -> Result<usize, BuilderError> {
+        let (all, limit) = (thread_count(self.threads), self.memory_limit);
+        if self.mode != Some(BuildMode::InMemory) {
+            return Ok(all);
+        }
+        let least = self.memory_with(1);
+        if least > limit {
+            return Err(BuilderError::MemoryLimit { least, limit });
+        }
+        // More threads take more memory. `fits` threads fit, and more than `most` do not.
+        let (mut fits, mut most) = (1, all);
+        while fits < most {
+            let middle = fits + (most - fits).div_ceil(2);
+            if self.memory_with(middle) <= limit {
+                fits = middle;
+            } else {
+                most = middle - 1;
+            }
+        }
+        Ok(fits)
+    }
+
+    /// Tests that the machine has the memory and the disk space to build the table at `path` now. The
+    /// test omits the disk space of an unfinished build out of core, a part of which is in use.
+    ///
+    /// # Errors
+    /// If the machine has less; if a build in memory is requested and exceeds the memory limit; or if the table has no
+    /// mirrored form and one is requested.
     pub fn check_resources(&self, path: impl AsRef<Path>) -> Result<(), BuilderError> {
         let path = path.as_ref();
         let table_bytes = self.spec.layout()?.file_bytes();
         if self.choose_mode(path).mode == BuildMode::InMemory {
-            check_memory(self.memory_needed())?;
-            self.check_limit()?;
+            check_memory(self.memory_with(self.threads_in_memory()?))?;
             return Ok(check_disk(path, table_bytes)?);
         }
         let work_dir = self.work_dir_of(path);

@@ -289,8 +289,8 @@ fn the_memory_of_a_build_is_known_in_advance() {
 fn a_requested_build_in_memory_keeps_the_memory_limit() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("table.sht");
-    let builder = TableBuilder::new(prefix(5, 3, 18)).mode(BuildMode::InMemory).threads(1);
-    let needed = builder.memory_needed();
+    let builder = TableBuilder::new(prefix(5, 3, 18)).mode(BuildMode::InMemory).threads(5);
+    let needed = builder.clone().threads(1).memory_needed();
     let limited = builder.clone().memory_limit(needed - 1);
     for refused in [limited.build(&path, &()).map(|_| ()), limited.check_resources(&path)] {
         match refused {
@@ -299,7 +299,11 @@ fn a_requested_build_in_memory_keeps_the_memory_limit() {
         }
     }
     assert!(!path.exists());
-    builder.memory_limit(needed).build(&path, &()).unwrap();
+    for threads in [1, 3, 5] {
+        let limit = builder.clone().threads(threads).memory_needed();
+        builder.clone().overwrite(true).memory_limit(limit).build(&path, &()).unwrap();
+        assert_eq!(Table::open(&path).unwrap().provenance().threads, threads);
+    }
 }
 
 #[test]

@@ -98,8 +98,7 @@ pub struct Totals {
     pub playouts: u64,
     /// Time, in seconds.
     pub seconds: f64,
-    /// Number of searches that the memory limit affected ([`SearchStats::memory_limited`]). Older
-    /// logs do not have it.
+    /// Number of searches whose tree or tables could not grow within the memory limit. The number is 0 in older logs.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub memory_limited: u64,
 }

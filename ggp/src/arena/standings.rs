@@ -150,7 +150,7 @@ impl Standings {
         self.games().filter(|&id| self.counts(id)).count() as u64
     }
 
-    /// Returns the number of games with searches that the memory limit affected.
+    /// Returns the number of games so far with a search whose tree or tables could not grow within the memory limit.
     pub fn memory_limited(&self) -> u64 {
         let is_limited = |game: &&GameSummary| game.spent.iter().any(|spent| spent.memory_limited > 0);
         self.games.values().filter(is_limited).count() as u64

@@ -91,7 +91,7 @@ impl<G: Game, S: Selection<G> + Send, P: Playout<G> + Send> ResumableSearch<G> f
         if let Some(simulation) = self.simulation.take() {
             match action {
                 StepAction::Finish => self.mcts.finish(simulation, game, &mut self.checker),
-                _ => self.mcts.cancel(simulation, game),
+                _ => self.mcts.cancel(simulation, game, &mut self.checker),
             }
         }
         if action == StepAction::Cancel || self.checker.is_over() || self.mcts.is_solved() {

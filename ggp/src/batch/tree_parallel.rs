@@ -144,8 +144,8 @@ pub(crate) fn run_in_lanes<S: Selection<LaneGame>, P: Playout<LaneGame>>(
         driver.round(&mut searches);
         searches.over |= searches.checker.is_over();
     }
-    let SharedTree { mcts, simulations, .. } = searches;
-    simulations.into_iter().flatten().for_each(|simulation| mcts.cancel(simulation, game));
+    let SharedTree { mcts, simulations, checker, .. } = searches;
+    simulations.into_iter().flatten().for_each(|simulation| mcts.cancel(simulation, game, checker));
 }
 
 /// The simulations of a search that run at the same time.
@@ -191,7 +191,7 @@ impl<S: Selection<LaneGame>, P: Playout<LaneGame>> SeatSearch for SharedTree<'_,
                 self.mcts.finish(simulation, game, self.checker);
                 self.over |= self.mcts.is_solved();
             } else {
-                self.mcts.cancel(simulation, game);
+                self.mcts.cancel(simulation, game, self.checker);
                 self.over = true;
             }
         }

@@ -23,23 +23,23 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         }
         // A new node has seen only the moves after it.
         simulation.path.extend(simulation.added);
-        if Self::RECORDS {
-            self.count_memory();
-            // Both components may use all of the memory.
-            let room = usize::try_from(self.memory.budget().room() / 2).unwrap_or(usize::MAX / 2);
-            self.selection.set_room(room);
-            self.playout.set_room(room);
-        }
+        self.count_memory();
+        self.divide_room();
         if S::LEARNS {
             self.selection.learn(&simulation.path, &simulation.history, &simulation.rewards);
         }
         self.playout.learn(game, &simulation.history, &simulation.rewards);
+        self.record_shortage(checker);
+        self.count_memory();
+        self.spare.push(simulation);
+    }
+
+    /// Records in the statistics of the search whether selection or playouts lacked room.
+    fn record_shortage(&mut self, checker: &mut LimitChecker) {
         if Self::RECORDS && (self.selection.take_shortage() | self.playout.take_shortage()) {
             self.memory.budget().exhaust();
             checker.spent.memory_limited = true;
         }
-        self.count_memory();
-        self.spare.push(simulation);
     }
 
     /// Adds visits and rewards to the statistics of the moves in the tree. The
@@ -61,7 +61,8 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
 
     /// Drops a simulation, and takes back the visits that it counted. A node
     /// that the simulation added stays.
-    pub(crate) fn cancel(&mut self, simulation: Simulation, game: &G) {
+    pub(crate) fn cancel(&mut self, simulation: Simulation, game: &G, checker: &mut LimitChecker) {
+        self.record_shortage(checker);
         if simulation.parallel {
             let mut edges = simulation.edges.iter();
             for &node in &simulation.path {

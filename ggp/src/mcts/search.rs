@@ -210,6 +210,16 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         self.memory.set(bytes as u64);
     }
 
+    /// Divides the room of the memory between selection and playouts.
+    pub(super) fn divide_room(&mut self) {
+        if Self::RECORDS {
+            // Each of the two may use all of its half.
+            let room = usize::try_from(self.memory.budget().room() / 2).unwrap_or(usize::MAX / 2);
+            self.selection.set_room(room);
+            self.playout.set_room(room);
+        }
+    }
+
     /// Follows a joint move of the match, with one move of each acting role,
     /// and keeps the part of the tree below it.
     pub fn advance(&mut self, game: &G, joint: &[G::Move]) {
@@ -241,6 +251,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             self.node_rewards.iter_mut().for_each(|rewards| rewards.decay(self.config.tree_gamma));
         }
         self.count_memory();
+        self.divide_room();
     }
 
     /// Searches for a move of `role`, which must act in `state`, until a limit

@@ -35,7 +35,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
                     break true;
                 }
                 StepAction::Cancel => {
-                    self.cancel(simulation, game);
+                    self.cancel(simulation, game, checker);
                     break false;
                 }
             }

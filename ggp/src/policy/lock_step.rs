@@ -36,7 +36,7 @@ impl<'a> LockStep<'a> {
     }
 
     /// Returns the total playouts and expansions of all searches, their
-    /// maximum depth, and whether the memory limit affected any. The time is zero.
+    /// maximum depth, and whether any reached the memory limit. The time is zero.
     pub fn spent(&self) -> SearchStats {
         let all = self.searches.searches().map(LaneSearch::spent);
         all.fold(SearchStats::default(), |all, one| SearchStats {

@@ -64,10 +64,10 @@ def build(
     default the table's name in the tables directory.
 
     `memory` limits the memory, as bytes or a text such as "2GiB"; the default is three quarters of the machine's.
-    `mode` is "in-memory", "out-of-core", or `None` for the one that the limit allows. `layer_form` is the form of the
-    layers of an out-of-core build: "whole" is faster, "delta" takes less disk space, and `None` is "whole" if the disk
-    has room. An interrupted out-of-core build resumes with the same arguments, unless `fresh` discards its work
-    directory `work_dir`.
+    `mode` is "in-memory", which has no limit by default, "out-of-core", or `None` for the one that the limit allows.
+    `layer_form` is the form of the layers of an out-of-core build: "whole" is faster, "delta" takes less disk space, and
+    `None` is "whole" if the disk has room. An interrupted out-of-core build resumes with the same arguments, unless
+    `fresh` discards its work directory `work_dir`.
 
     `progress` is called with the phase, the complete steps and all steps; it may be a progress bar of tqdm.
     Ctrl-C stops the build with `KeyboardInterrupt`, and so does any exception of `progress`.
@@ -81,7 +81,7 @@ def build(
         mirrored,
         None if path is None else os.fspath(path),
         overwrite,
-        memory_of(memory),
+        2**64 - 1 if mode == "in-memory" and memory is None else memory_of(memory),
         mode,
         layer_form,
         None if work_dir is None else os.fspath(work_dir),

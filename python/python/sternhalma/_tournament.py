@@ -70,8 +70,8 @@ class Results:
 
         Columns: `round`, `player`, `games`, `wins`, `draws`, `losses`, `points`; `score`, the share of the points;
         `elo` against all opponents; `goal`, the mean goal from 0 to 100; `faults`; the cost of all searches: their
-        number `searches`, `nodes`, `playouts`, `seconds`, and the number `memory_limited` of those that the memory limit
-        affected.
+        number `searches`, `nodes`, `playouts`, `seconds`, and the number `memory_limited` of those that reached the
+        memory limit.
         """
         return _columns(self._native.players())
 

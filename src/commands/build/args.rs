@@ -97,7 +97,11 @@ impl Args {
         let mut builder = TableBuilder::new(prefix)
             .encoding(encoding)
             .threads(self.threads.get())
-            .memory_limit(self.limit())
+            .memory_limit(match (self.mode, self.memory) {
+                // Without --memory, the memory that is available is the limit of a requested build in memory.
+                (Some(BuildMode::InMemory), None) => u64::MAX,
+                _ => self.limit(),
+            })
             .restart(self.fresh)
             .overwrite(self.force)
             .drop_page_cache(self.uncached);

@@ -12,7 +12,7 @@ use crate::args::tournament::{PlayerEntry, TournamentOptions};
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, status};
 use crate::progress::GamesProgress;
-use crate::resources::report_memory_limited;
+use crate::resources::report_memory;
 
 /// Plays a series, or estimates its duration.
 pub fn run(
@@ -81,7 +81,8 @@ fn play(
     let mut results = Vec::new();
     for (name, options) in games {
         let play = || -> Result<Standings> {
-            let tournament = open(ctx, options.resolve(args.shard)?, &args.run.memory.budget(), None)?;
+            let memory = args.run.memory.budget();
+            let tournament = open(ctx, options.resolve(args.shard)?, &memory, None)?;
             status!("{name}: {} games", tournament.schedule().total());
             let log = dir.map(|dir| log(dir, &name));
             let progress = GamesProgress::new(tournament.schedule().total());
@@ -89,7 +90,7 @@ fn play(
                 .run(log.as_deref(), args.run.threads(), &stop, |record, standings| progress.add(record, standings));
             progress.finish();
             let standings = played?;
-            report_memory_limited(Some(&name), &standings);
+            report_memory(Some(&name), &memory, &standings);
             Ok(standings)
         };
         let standings = play().with_context(|| name.clone())?;

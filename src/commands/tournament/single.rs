@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use anyhow::{Result, bail};
 use serde_json::json;
+use sternhalma_ggp::MemoryBudget;
 use sternhalma_ggp::arena::{Standings, Tournament, standings_text};
 
 use super::args::{ESTIMATE_TIME, PlayArgs, RunArgs};
@@ -12,7 +13,7 @@ use crate::args::tournament::TournamentOptions;
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, counted, status};
 use crate::progress::GamesProgress;
-use crate::resources::report_memory_limited;
+use crate::resources::report_memory;
 
 /// Plays a tournament, or estimates its duration.
 pub fn run(ctx: &CommandContext, args: &PlayArgs, options: TournamentOptions) -> Result<CommandOutcome> {
@@ -21,13 +22,14 @@ pub fn run(ctx: &CommandContext, args: &PlayArgs, options: TournamentOptions) ->
     }
     let spec = options.resolve(args.shard)?;
     let protocol = if args.plan { None } else { args.run.protocol_log()? };
-    let tournament = open(ctx, spec, &args.run.memory.budget(), protocol.as_ref())?;
+    let memory = args.run.memory.budget();
+    let tournament = open(ctx, spec, &memory, protocol.as_ref())?;
     if args.plan {
         let (log, stop) = (args.run.log.as_deref(), ctx.stop()?);
         let estimate = tournament.estimate(log, args.run.threads(), &stop, ESTIMATE_TIME)?;
         return output::answer(args.json, &estimate, || estimate.text());
     }
-    let outcome = play(ctx, &tournament, &args.run, |standings| print(standings, args.json));
+    let outcome = play(ctx, &tournament, &memory, &args.run, |standings| print(standings, args.json));
     args.run.check_protocol_log(protocol.as_ref())?;
     outcome
 }
@@ -36,6 +38,7 @@ pub fn run(ctx: &CommandContext, args: &PlayArgs, options: TournamentOptions) ->
 pub fn play(
     ctx: &CommandContext,
     tournament: &Tournament,
+    memory: &MemoryBudget,
     args: &RunArgs,
     print: impl FnOnce(&Standings) -> Result<CommandOutcome>,
 ) -> Result<CommandOutcome> {
@@ -53,7 +56,7 @@ pub fn play(
         bail!("interrupted: no game was finished");
     }
     let outcome = print(&standings)?;
-    report_memory_limited(None, &standings);
+    report_memory(None, memory, &standings);
     if played < expected && stop.load(Relaxed) {
         bail!("interrupted after {played} of {expected} games: {}", args.resume_hint());
     }

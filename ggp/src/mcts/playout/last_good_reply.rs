@@ -56,7 +56,10 @@ impl LastGoodReply {
     /// Returns whether the table of a role must grow for another reply and has no room.
     fn lacks_room(&self, role: usize) -> bool {
         let replies = &self.replies[role];
-        let more = hash_table_bytes::<(u64, u32)>(replies.capacity().max(1)).max(LEAST_TABLE);
+        let more = match replies.capacity() {
+            0 => LEAST_TABLE,
+            capacity => hash_table_bytes::<(u64, u32)>(capacity),
+        };
         replies.len() == replies.capacity() && more > self.room.bytes()
     }
 
@@ -94,7 +97,7 @@ impl LastGoodReply {
                         }
                         let before = self.bytes();
                         self.replies[role].insert(key, number);
-                        self.room.take(self.bytes() - before);
+                        self.room.subtract(self.bytes() - before);
                     } else if self.replies[role].get(&key) == Some(&number) {
                         self.replies[role].remove(&key);
                     }

@@ -107,7 +107,7 @@ pub trait Playout<G: Game> {
     #[inline]
     fn set_room(&mut self, _bytes: usize) {}
 
-    /// Returns whether the policy learned less for lack of room since the last call.
+    /// Returns whether something could not grow, for lack of room, since the last call.
     #[inline]
     fn take_shortage(&mut self) -> bool {
         false

@@ -139,7 +139,7 @@ impl Nst {
         let before = self.sequence_bytes(role);
         self.add_within_room(sequence, limits);
         let after = self.sequence_bytes(role);
-        self.room.take(after.saturating_sub(before));
+        self.room.subtract(after.saturating_sub(before));
     }
 
     fn add_within_room(&mut self, sequence: PlayedSequence, limits: WeightLimits) {

@@ -97,7 +97,7 @@ pub trait Selection<G: Game> {
     #[inline]
     fn set_room(&mut self, _bytes: usize) {}
 
-    /// Returns whether the selection learned less for lack of room since the last call.
+    /// Returns whether something could not grow, for lack of room, since the last call.
     #[inline]
     fn take_shortage(&mut self) -> bool {
         false

@@ -6,6 +6,7 @@ use crate::MemoryBudget;
 use crate::game::{Game, Turn};
 use crate::limits::Limits;
 use crate::mcts::expansion::node_key;
+use crate::mcts::playout::{Decay, LastGoodReply, Mast, Nst, Selector, ValueGuidedPlayout};
 use crate::mcts::tree::{NodeId, Tree};
 use crate::mcts::*;
 use crate::rng::Rng;
@@ -129,6 +130,28 @@ fn transpositions_are_one_node() {
             state = (state.0 + 1, state.1 + mv);
         }
     }
+}
+
+#[test]
+fn tables_that_cannot_grow_are_reported() {
+    fn check<S: Selection<Sums>, P: Playout<Sums>>(selection: impl Fn() -> S, playout: impl Fn() -> P) {
+        let mut limit = 1 << 20;
+        for is_limited in [false, true] {
+            let memory = MemoryBudget::new(limit);
+            // The tree never grows, so only the tables need more memory.
+            let settings = MctsConfig { max_edges: 0, ..MctsConfig::default() };
+            let mut mcts = Mcts::new(selection(), playout(), ToTheEnd, settings, 1).within(&memory);
+            let found = mcts.search(&Sums, &(0, 0), ROLES[0], Limits::playouts(500), &Default::default());
+            assert_eq!((found.spent.memory_limited, memory.is_exhausted()), (is_limited, is_limited));
+            assert!(mcts.nodes() == 1 && memory.used() <= limit, "{memory:?}");
+            limit = memory.used() * 3 / 4;
+        }
+    }
+    let greedy = Selector::Greedy { epsilon: 0.2 };
+    check(|| Grave::new(GraveSettings::BASE), RandomPlayout::default);
+    check(|| Uct::new(0.4), || ValueGuidedPlayout::new(Nst::new(3, 1.0), greedy, None, Decay::NONE));
+    let replies = || Some(LastGoodReply::default());
+    check(|| Uct::new(0.4), || ValueGuidedPlayout::new(Mast::default(), greedy, replies(), Decay::NONE));
 }
 
 #[test]

@@ -95,3 +95,19 @@ impl History {
         if best.2 == 0 { rng.random_range(0..count) } else { best.1 }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_move_without_room_is_reported() {
+        let mut history = History::new(1);
+        for (room, average) in [(0, None), (1 << 10, Some(0.5))] {
+            history.set_room(room);
+            history.begin();
+            history.count(0, 7, 0.5);
+            assert_eq!((history.take_shortage(), history.average(0, 7)), (average.is_none(), average));
+        }
+    }
+}

@@ -121,3 +121,20 @@ impl SymbolCounts {
         (0..self.elements).map(weight).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_without_room_are_reported() {
+        let mut counts = SymbolCounts::new(2);
+        for (room, states) in [(0, 0), (1 << 10, 3)] {
+            counts.set_room(room);
+            counts.begin();
+            (0..3).for_each(|state| counts.watch([state % 2]));
+            counts.end(true);
+            assert_eq!((counts.take_shortage(), counts.won.states), (states == 0, states));
+        }
+    }
+}

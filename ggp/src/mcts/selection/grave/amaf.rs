@@ -126,6 +126,7 @@ impl Amaf {
         let has_room =
             self.room.reserve(&mut self.log.words, 2 * words) && self.room.reserve(&mut self.entries, entered.len());
         if !self.log.has_space(words) {
+            self.room.record_shortage();
             return;
         }
         let start = self.log.add(entered.len(), history, rewards);
@@ -135,7 +136,7 @@ impl Amaf {
             let full = self.log.is_full();
             match self.node(number) {
                 None => {}
-                Some(NodeAmaf::Simulations(_)) if !has_room => {}
+                Some(NodeAmaf::Simulations(_)) if !has_room => self.room.record_shortage(),
                 // The log is full; the stored simulations are sufficient.
                 Some(NodeAmaf::Simulations(Some(_))) if full => {}
                 Some(NodeAmaf::Simulations(last)) => {
@@ -252,7 +253,7 @@ impl AmafTable {
                 let before = self.bytes();
                 if before.max(16 * size_of::<AmafSlot>()) <= room.bytes() {
                     self.grow();
-                    room.take(self.bytes() - before);
+                    room.subtract(self.bytes() - before);
                 } else if self.slots.is_empty() || self.slots[self.place(key)].count == 0 {
                     room.record_shortage();
                     continue;
@@ -384,6 +385,25 @@ mod tests {
             amaf.set_room(1 << 20);
             assert!(!learn(&mut amaf));
         }
+    }
+
+    #[test]
+    fn moves_without_room_in_a_table_are_reported() {
+        let mut amaf = Amaf::default();
+        let learn = |amaf: &mut Amaf, moves: std::ops::Range<u32>| {
+            let mut history = MoveHistory::new(1);
+            moves.for_each(|number| history.push(|numbers| numbers.push(number)));
+            amaf.learn(&[0], &history, &[1.0]);
+            amaf.take_shortage()
+        };
+        amaf.open(0);
+        // A table of 16 slots takes 12 moves.
+        assert!(!learn(&mut amaf, 0..12));
+        let before = amaf.tables;
+        amaf.set_room(0);
+        assert!(!learn(&mut amaf, 0..12), "all moves are known");
+        assert!(learn(&mut amaf, 6..14));
+        assert_eq!((amaf.tables, amaf.mean(0, 0, 11), amaf.mean(0, 0, 12)), (before, Some(1.0), None));
     }
 
     #[test]
