@@ -546,6 +546,26 @@ fn a_match_plays_on_in_little_memory() {
             }
         }
     }
+    // The number of facts doubles with each step.
+    let steps: String = (0..14).map(|step| format!("(succ {step} {})", step + 1)).collect();
+    let growing = format!(
+        "(role a) (role b) (init (step 0)) (init (p z)) {steps} (legal a go) (legal b go)
+         (<= (next (step ?y)) (true (step ?x)) (succ ?x ?y))
+         (<= (next (p (l ?x))) (true (p ?x))) (<= (next (p (r ?x))) (true (p ?x)))
+         (<= terminal (true (step 14))) (goal a 50) (goal b 50)"
+    );
+    std::fs::write(dir.path().join("growing.kif"), growing).unwrap();
+    for (memory, full) in [("1MiB", true), ("64MiB", false)] {
+        let args = ["match", "random", "random", "--rules", "growing.kif", "--engine", "prover", "--lenient"];
+        let output = ran(dir.path(), &[&args[..], &["--games", "2", "--memory", memory]].concat());
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{err}");
+        assert_eq!(
+            err.contains("the prover, or a search of an unfinished game, reached the memory limit"),
+            full,
+            "{err}"
+        );
+    }
     let error = refused(dir.path(), &["match", "nst", "uct", "--rules", game, "--memory", "lots"]);
     assert!(error.contains("expected a number of bytes, or a size such as `64MiB`, `4GiB` or `4GB`"), "{error}");
     let error = refused(dir.path(), &["match", "nst", "uct", "--rules", game, "--memory", "100"]);
