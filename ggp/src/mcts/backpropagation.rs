@@ -23,8 +23,10 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         }
         // A new node has seen only the moves after it.
         simulation.path.extend(simulation.added);
-        self.count_memory();
-        self.divide_room();
+        if Self::RECORDS {
+            self.count_memory();
+            self.divide_room();
+        }
         if S::LEARNS {
             self.selection.learn(&simulation.path, &simulation.history, &simulation.rewards);
         }

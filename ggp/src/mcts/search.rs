@@ -210,14 +210,11 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         self.memory.set(bytes as u64);
     }
 
-    /// Divides the room of the memory between selection and playouts.
+    /// Gives selection and playouts half of the remaining memory each, to grow in.
     pub(super) fn divide_room(&mut self) {
-        if Self::RECORDS {
-            // Each of the two may use all of its half.
-            let room = usize::try_from(self.memory.budget().room() / 2).unwrap_or(usize::MAX / 2);
-            self.selection.set_room(room);
-            self.playout.set_room(room);
-        }
+        let room = usize::try_from(self.memory.budget().room() / 2).unwrap_or(usize::MAX / 2);
+        self.selection.set_room(room);
+        self.playout.set_room(room);
     }
 
     /// Follows a joint move of the match, with one move of each acting role,

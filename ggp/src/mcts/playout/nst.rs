@@ -180,6 +180,7 @@ impl Nst {
             && (!grows || Nst::context_bytes(contexts).max(Nst::LEAST_BYTES) <= self.room.bytes() / 2)
     }
 
+    /// Returns whether the number of contexts is at its maximum.
     fn has_most_contexts(&self) -> bool {
         self.contexts.iter().map(FxHashMap::len).sum::<usize>() >= Nst::MOST_CONTEXTS
     }
