@@ -87,7 +87,7 @@ def opposite(figure):
 def show(program, log, *options):
     """Returns what `tournament show` prints about a log or a directory of logs.
 
-    Games with searches that the memory limit affected are refused.
+    Exits with an error if a search reached the memory limit.
     """
     command = [program, "tournament", "show", log, *options, "--json"]
     output = subprocess.run(command, check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout

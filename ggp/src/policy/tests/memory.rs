@@ -21,7 +21,7 @@ fn game(name: &str) -> NetworkGame {
 }
 
 /// Returns the first moves of a match in which one player searches for the moves of all roles.
-/// Calls `see` after each step, with whether the memory limit affected any search of the step.
+/// Calls `see` after each step, with whether any search of the step reached the memory limit.
 fn play(game: &NetworkGame, policy: &Policy, playouts: u64, mut see: impl FnMut(bool)) -> Vec<Vec<u32>> {
     let mut state = game.initial();
     let mut agent = game.agent(policy, 0, 5);
