@@ -231,6 +231,14 @@ impl<E: LogEntry> Log<E> {
     }
 }
 
+impl<E: LogEntry> Drop for Log<E> {
+    fn drop(&mut self) {
+        // A program that another thread starts shares all open files until it is executed. Closing
+        // the file alone would leave it locked until then.
+        let _ = self.file.unlock();
+    }
+}
+
 /// The log of a tournament.
 pub type GameLog = Log<GameRecord>;
 
@@ -457,6 +465,20 @@ mod tests {
             assert_eq!(std::fs::read(&path).unwrap(), whole);
         }
         assert_eq!(GameLog::read(&path).unwrap(), (schedule, (0..3).map(record).collect()));
+    }
+
+    #[test]
+    fn a_closed_log_is_not_locked() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        let schedule = schedule(2, &["a", "b"], &[4]);
+        let open = || GameLog::open(&path, &schedule);
+        let (log, _) = open().unwrap();
+        // A new process that has not executed its program yet has such a copy.
+        let _copy = log.file.try_clone().unwrap();
+        assert!(matches!(open(), Err(LogError::Locked { .. })));
+        drop(log);
+        open().unwrap();
     }
 
     #[test]
