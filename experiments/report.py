@@ -254,7 +254,7 @@ def update(document, program):
         filters |= read_pairings(f"filters-{kind}", program)
     papers = {
         "board": board(*boards.values(), filters),
-        "ngrams": ngrams(*of("ngrams-1", "ngrams-5", "ngrams-7", "ngrams-10", "looked-gibbs", "looked-gibbs-2000", "ngrams-1-2500")),
+        "ngrams": ngrams(*of("ngrams-1", "ngrams-5", "ngrams-7", "ngrams-10", "looked-gibbs", "looked-gibbs-2000", "ngrams-1-2500", "ngrams-5-2500")),
         "decay": decay(*of("decay-2", "decay-4", "decay-6", "decay-9", "decay-12")),
         "tuning": tuning(*of("tuning-1", "tuning-3", "tuning-5", "looked-lsi", "tuning-forms")),
         "mini": mini(*of("mini-5", "mini-6", "mini-10")),
