@@ -28,6 +28,11 @@ AS_PRINTED = (lambda low, high: False, lambda low, high: False)
 OUR_RULESHEET = "the rulesheet was written for this project"
 
 
+def print_list(items):
+    """Returns a list in words: "a, b and c"."""
+    return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
+
+
 def print_points(number):
     """Returns a difference with its sign."""
     return f"{'−' if number < 0 else '+'}{abs(number):.1f}"
@@ -42,22 +47,19 @@ def print_share(figure, digits):
     """Returns a percentage with its interval and its number of games, after the figure of the paper."""
     paper = "" if figure.paper is None else f"**{figure.paper:.1f}%** "
     low, high = max(figure.low, 0), min(figure.high, 100)
-    mark = "" if figure.has_log else " ‡"
-    return f"{paper}{figure.value:.1f}% ({low:.{digits}f} to {high:.{digits}f}; {print_games(figure)}){mark}"
+    return f"{paper}{figure.value:.1f}% ({low:.{digits}f} to {high:.{digits}f}; {print_games(figure)})"
 
 
 def print_difference(figure):
     """Returns a difference of percentages in the same form."""
     paper = "" if figure.paper is None else f"**{print_points(figure.paper)}** "
     bounds = f"{print_points(figure.low)} to {print_points(figure.high)}"
-    mark = "" if figure.has_log else " ‡"
-    return f"{paper}{print_points(figure.value)} points ({bounds}; {figure.games}){mark}"
+    return f"{paper}{print_points(figure.value)} points ({bounds}; {figure.games})"
 
 
 def print_ratio(figure):
     """Returns a ratio in the same form, with the range of its values in place of an interval."""
-    mark = "" if figure.has_log else " ‡"
-    return f"**{figure.paper:.1f}** {figure.value:.2f} ({figure.low:.2f} to {figure.high:.2f}; {figure.games}){mark}"
+    return f"**{figure.paper:.1f}** {figure.value:.2f} ({figure.low:.2f} to {figure.high:.2f}; {figure.games})"
 
 
 class Conclusion:
@@ -126,21 +128,13 @@ class Paper(namedtuple("Paper", "title why conclusions tables after", defaults=[
     def sentence(self):
         """Returns a list of the numbers of conclusions: "9 hold, 5 fail and 3 are not shown"."""
         parts = [f"{count} {VERDICTS[verdict][count > 1]}" for verdict, count in self.counts().items() if count]
-        return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+        return print_list(parts)
 
 
-# Node expansions per second in Table 5, in millions, by time. The logs were not kept.
-EXPANSIONS = {
-    "base0": [3.90, 3.83, 3.71, 3.63],
-    "heur0": [2.95, 2.82, 2.77, 2.68],
-    "end0": [3.40, 3.40, 3.33, 3.21],
-}
-
-
-def ratio(first, second, paper, games):
-    """Returns the ratio of two players' expansions at the longest time, with the range over all times."""
-    ratios = [a / b for a, b in zip(EXPANSIONS[first], EXPANSIONS[second])]
-    return Figure(ratios[-1], min(ratios), max(ratios), games, paper, False)
+def ratio(table, first, second, paper):
+    """Returns the ratio of two players' expansions per second in the last round, with the range over all rounds."""
+    ratios = [table.speeds[first][name] / table.speeds[second][name] for name in table.rounds]
+    return Figure(ratios[-1], min(ratios), max(ratios), sum(cell.games for cell in table.cells.values()), paper)
 
 
 def board(iii, iv, v, filters):
@@ -150,10 +144,9 @@ def board(iii, iv, v, filters):
     shortest, longest = [v.rounds[0]], [v.rounds[-1]]
     three = ["base0", "heur0", "end0"]
     base_first = lambda table: pooled(table.first("base0", ["heur0"]))
-    seconds = sum(cell.games for cell in v.cells.values())
     return Paper(
         "Chinese Checkers with an endgame database",
-        "The order of the players is that of the paper, with one exception: our endgame player beats the base player, so the claim of the abstract that using the table only for endgames is harmful fails. It fails with the exploration constant and the length weight of the base player (Table 3), and with values that were tuned for the endgame player (Table 4), so these values are not the cause. The other claim that fails, that heur0 gains on end0 with more playouts, rests on 40 games at 16,000 playouts. All claims about many playouts and about time have 20 games per cell, so they decide little. The logs of the games of Tables 4 and 5 were not kept, so their figures are computed from the points in the tables. One claim was not tested.",
+        "The order of the players is that of the paper, with one exception: our endgame player beats the base player, so the claim of the abstract that using the table only for endgames is harmful fails. It fails with the exploration constant and the length weight of the base player, and it failed with values that were tuned for the endgame player, so these values are not the cause. All claims about many playouts and about time have 20 games per cell, so they decide little. One claim was not tested.",
         [
             Conclusion(
                 "At equal expansions the player with heuristic playouts (`heur0`) wins clearly against each of the others.",
@@ -174,7 +167,7 @@ def board(iii, iv, v, filters):
                 "Using the table only for endgames is harmful: end0 loses to base0.",
                 LESS,
                 [("Table 3", iii.both("end0", ["base0"])), ("Table 4", iv.both("end0", ["base0"]))],
-                note="In Table 3 the two players have equal exploration constants and length weights; the paper prints neither, and states that all other variables of the endgame player are those of the base player. In Table 4 end0 has values that were tuned for it (0.625 and 0.175; those of base0 are 0.275 and 0.208). The claim fails with both, so these values are not the cause. The cause is not known.",
+                note="The two players have equal exploration constants and length weights (0.275 and 0.208); the paper prints neither, and states that all other variables of the endgame player are those of the base player. In earlier games of Table 4 end0 had values that were tuned for it (0.625 and 0.175), and scored 57.4% (53.6 to 61.0; 680) ‡. The claim fails with both, so these values are not the cause. The cause is not known.",
             ),
             Conclusion("end0 beats ab-avg.", MORE, [("", iii.both("end0", ["ab-avg"]))]),
             Conclusion("end0 loses to ab-lookup.", LESS, [("", iii.both("end0", ["ab-lookup"]))]),
@@ -227,14 +220,14 @@ def board(iii, iv, v, filters):
             Conclusion(
                 "At equal time base0 makes 1.5 times the expansions of heur0, and twice those of end0.",
                 AS_PRINTED,
-                [("heur0", ratio("base0", "heur0", 1.5, seconds)), ("end0", ratio("base0", "end0", 2.0, seconds))],
+                [("heur0", ratio(v, "base0", "heur0", 1.5)), ("end0", ratio(v, "base0", "end0", 2.0))],
                 show=print_ratio,
                 note="The ranges are those over the four times. Here a look-up is a load from a mapped table, and the test for separation is two set operations; their share of the time was not measured.",
             ),
             Conclusion(
                 "At equal time end0 and heur0 make about the same number of expansions.",
                 AS_PRINTED,
-                [("end0 to heur0", ratio("end0", "heur0", 1.0, seconds))],
+                [("end0 to heur0", ratio(v, "end0", "heur0", 1.0))],
                 show=print_ratio,
             ),
             Conclusion(

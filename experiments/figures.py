@@ -12,9 +12,9 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
 
-# A mean with its interval and number of games, the mean of the paper, whether a log has
-# the games, and the number of games in the file of the experiment, if it has one.
-Figure = namedtuple("Figure", "value low high games paper has_log planned", defaults=[True, None])
+# A mean with its interval and number of games, the mean of the paper, and the number of
+# games in the file of the experiment, if it has one.
+Figure = namedtuple("Figure", "value low high games paper planned", defaults=[None])
 NOT_PLAYED = Figure(None, None, None, 0, None)
 
 # Rulesheets that are not the game of the papers, and the name of the right one. Their
@@ -37,17 +37,16 @@ def mean_of_paper(figures):
     return None if None in papers else sum(papers) / len(papers)
 
 
-def fraction(points, games, paper=None, has_log=True):
+def fraction(points, games, paper=None):
     """Returns the figure of a number of points."""
-    return Figure(100 * points / games, *wilson(points, games), games, paper, has_log)
+    return Figure(100 * points / games, *wilson(points, games), games, paper)
 
 
 def pooled(figures):
     """Returns the figure of all games of some figures together."""
     figures = list(figures)
     points = sum(figure.value * figure.games / 100 for figure in figures)
-    has_log = all(figure.has_log for figure in figures)
-    return fraction(points, sum(figure.games for figure in figures), mean_of_paper(figures), has_log)
+    return fraction(points, sum(figure.games for figure in figures), mean_of_paper(figures))
 
 
 def mean(figures):
@@ -59,8 +58,7 @@ def mean(figures):
     value = sum(figure.value for figure in figures) / count
     low = value - math.sqrt(sum((figure.value - figure.low) ** 2 for figure in figures)) / count
     high = value + math.sqrt(sum((figure.high - figure.value) ** 2 for figure in figures)) / count
-    has_log = all(figure.has_log for figure in figures)
-    return Figure(value, low, high, sum(figure.games for figure in figures), mean_of_paper(figures), has_log)
+    return Figure(value, low, high, sum(figure.games for figure in figures), mean_of_paper(figures))
 
 
 def minus(a, b):
@@ -69,7 +67,7 @@ def minus(a, b):
     low = value - math.hypot(a.value - a.low, b.high - b.value)
     high = value + math.hypot(a.high - a.value, b.value - b.low)
     paper = None if None in (a.paper, b.paper) else a.paper - b.paper
-    return Figure(value, low, high, a.games + b.games, paper, a.has_log and b.has_log)
+    return Figure(value, low, high, a.games + b.games, paper)
 
 
 def difference(first, second):
@@ -172,37 +170,43 @@ class Table:
         return [{game: cells[column] for game, cells in self.games.items()} for column in range(width)]
 
 
+def of_score(score):
+    """Returns the figure of a score that `tournament show` prints."""
+    return fraction(score["rate"] * score["games"], score["games"])
+
+
 def read_pairings(log, program):
-    """Returns the figures of the pairings of a packed log, for the first player of each; none without a log."""
-    path = RESULTS / f"{log}.ndjson.zst"
-    pairings = show(program, path)["rounds"][0]["pairings"] if path.exists() else []
-    scores = {(pairing["a"], pairing["b"]): pairing["score"] for pairing in pairings}
-    return {names: fraction(score["rate"] * score["games"], score["games"]) for names, score in scores.items()}
+    """Returns the figures of the pairings of a packed log, for the first player of each, and that of first movers."""
+    played = show(program, RESULTS / f"{log}.ndjson.zst")["rounds"][0]
+    pairings = {(pairing["a"], pairing["b"]): of_score(pairing["score"]) for pairing in played["pairings"]}
+    return pairings, of_score(played["first"])
 
 
 class BoardTable:
     """The cells of a table on the Chinese Checkers board, by round, first and second player.
 
-    `board-cells.tsv` has the figures of the paper, and our points in games without a log. The
-    logs in `results/` that are named replace the cells that they have.
+    `board-cells.tsv` has the figures of the paper, and the logs have ours. A log in `results/`
+    replaces the cells of those that are named before it.
     """
 
     def __init__(self, table, logs, program):
         self.cells = {}
+        # Node expansions per second, by player and round.
+        self.speeds = {}
         with open(HERE / "board-cells.tsv", newline="") as file:
             for row in csv.DictReader(file, delimiter="\t"):
                 if row["table"] == table:
-                    key, paper = (row["round"], row["first"], row["second"]), float(row["paper"])
-                    if row["games"]:
-                        self.cells[key] = fraction(float(row["points"]), int(row["games"]), paper, False)
-                    else:
-                        self.cells[key] = NOT_PLAYED._replace(paper=paper)
+                    key = row["round"], row["first"], row["second"]
+                    self.cells[key] = NOT_PLAYED._replace(paper=float(row["paper"]))
         self.rounds = list(dict.fromkeys(name for name, _, _ in self.cells))
         self.players = list(dict.fromkeys(first for _, first, _ in self.cells))
         for log in [RESULTS / f"{name}.ndjson.zst" for name in logs]:
             for number, played in enumerate(show(program, log)["rounds"] if log.exists() else []):
                 for pairing in played["pairings"]:
                     self.add(self.rounds[number], pairing)
+                for entrant in played["entrants"]:
+                    speed = entrant["spent"]["expansions"] / entrant["spent"]["seconds"]
+                    self.speeds.setdefault(entrant["name"], {})[self.rounds[number]] = speed
 
     def add(self, name, pairing):
         """Enters the results of a pairing in the round with a name."""
@@ -214,8 +218,9 @@ class BoardTable:
         for first, second, score, sign in scores:
             key = name, first, second
             if score and score["games"] and key in self.cells:
-                rate = score["rate"] if sign > 0 else 1 - score["rate"]
-                self.cells[key] = fraction(rate * score["games"], score["games"], self.cells[key].paper)
+                figure = of_score(score)
+                figure = figure if sign > 0 else opposite(figure)
+                self.cells[key] = figure._replace(paper=self.cells[key].paper)
 
     def first_mover(self):
         """Returns the figure of the players who move first."""

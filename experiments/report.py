@@ -12,13 +12,25 @@ what the logs give, and exits with 1 if there are any.
 
 import argparse
 import difflib
+import math
 import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import strategies
-from conclusions import VERDICTS, better_by_the_paper, board, decay, mini, ngrams, print_games, print_share, tuning
-from figures import HERE, RESULTS, BoardTable, Table, mean, read_pairings
+from conclusions import (
+    VERDICTS,
+    better_by_the_paper,
+    board,
+    decay,
+    mini,
+    ngrams,
+    print_games,
+    print_list,
+    print_share,
+    tuning,
+)
+from figures import HERE, RESULTS, BoardTable, Table, mean, opposite, read_pairings
 
 DOCUMENT = HERE.parent / "docs" / "reproduction.md"
 TARGET = HERE.parent / "target"
@@ -212,6 +224,29 @@ def print_scores(table):
     return [f"Over all games against others: {listed}. The player who moves first scores {first}."]
 
 
+def print_speeds(table):
+    """Returns sentences with the node expansions per second of the players in each round."""
+    millions = {player: [f"{speeds[name] / 1e6:.2f}" for name in table.rounds] for player, speeds in table.speeds.items()}
+    listed = ", ".join(f"{player} {print_list(speeds)}" for player, speeds in millions.items())
+    first, *others = table.speeds
+    last = table.rounds[-1]
+    ratios = [f"{table.speeds[first][last] / table.speeds[other][last]:.2f} times those of {other}" for other in others]
+    return [
+        f"These are the node expansions per second, in millions, over all games of a time: {listed}. "
+        f"At {last.split(' (')[0]} the expansions of {first} are {print_list(ratios)}."
+    ]
+
+
+def print_prefixes(pairings):
+    """Returns one row per prefix of the table: its fraction of the table, and its score against the whole table."""
+    states = lambda cells: math.comb(cells, 6)
+    lines = []
+    for (_, prefix), whole in pairings.items():
+        part = 100 * states(int(prefix.removeprefix("within "))) / states(81)
+        lines.append(f"| {prefix} | {part:.1f}% | {print_share(opposite(whole), 0)} |")
+    return lines
+
+
 def write(document, marker, lines, keeps_head):
     """Returns the document with other lines between a marker and its end; `keeps_head` keeps the head of a table there."""
     begin = f"<!-- {marker} -->"
@@ -248,10 +283,14 @@ def update(document, program):
             if name == "tuning-5":
                 columns.append(better_by_the_paper(tables["tuning-1"]))
             document = write(document, f"table {name}", print_rows(table, columns), True)
+    document = write(document, "speeds 5", print_speeds(boards["5"]), False)
+    prefixes, first = read_pairings("prefixes", program)
+    document = write(document, "prefixes", print_prefixes(prefixes), True)
+    document = write(document, "prefixes first", [f"The player who moves first wins {print_share(first, 0)} of these games."], False)
     document = write(document, "skirmish 2500", print_more_simulations(tables, "skirmish_final"), True)
     filters = {}
     for kind in ("base", "heur", "end"):
-        filters |= read_pairings(f"filters-{kind}", program)
+        filters |= read_pairings(f"filters-{kind}", program)[0]
     papers = {
         "board": board(*boards.values(), filters),
         "ngrams": ngrams(*of("ngrams-1", "ngrams-5", "ngrams-7", "ngrams-10", "looked-gibbs", "looked-gibbs-2000", "ngrams-1-2500", "ngrams-5-2500")),
