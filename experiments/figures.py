@@ -176,7 +176,7 @@ def of_score(score):
 
 
 def read_pairings(log, program):
-    """Returns the figures of the pairings of a packed log, for the first player of each, and that of first movers."""
+    """Returns the figure of each pairing of a packed log, for the player that is named first, and the figure of the players who move first."""
     played = show(program, RESULTS / f"{log}.ndjson.zst")["rounds"][0]
     pairings = {(pairing["a"], pairing["b"]): of_score(pairing["score"]) for pairing in played["pairings"]}
     return pairings, of_score(played["first"])
@@ -185,8 +185,8 @@ def read_pairings(log, program):
 class BoardTable:
     """The cells of a table on the Chinese Checkers board, by round, first and second player.
 
-    `board-cells.tsv` has the figures of the paper, and the logs have ours. A log in `results/`
-    replaces the cells of those that are named before it.
+    `board-cells.tsv` has the figures of the paper, and the logs in `results/` have ours. The
+    cells of a later log replace those of an earlier one.
     """
 
     def __init__(self, table, logs, program):
@@ -205,8 +205,13 @@ class BoardTable:
                 for pairing in played["pairings"]:
                     self.add(self.rounds[number], pairing)
                 for entrant in played["entrants"]:
-                    speed = entrant["spent"]["expansions"] / entrant["spent"]["seconds"]
-                    self.speeds.setdefault(entrant["name"], {})[self.rounds[number]] = speed
+                    spent = entrant["spent"]
+                    if spent["moves"]:
+                        speeds = self.speeds.setdefault(entrant["name"], {})
+                        speeds[self.rounds[number]] = spent["expansions"] / spent["seconds"]
+        for (name, first, second), cell in self.cells.items():
+            if cell.value is None:
+                sys.exit(f"Table {table} on the board: no log has games of {first} against {second} ({name})")
 
     def add(self, name, pairing):
         """Enters the results of a pairing in the round with a name."""

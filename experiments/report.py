@@ -2,7 +2,7 @@
 """Writes the results of the logs in experiments/results/ into docs/reproduction.md.
 
 The script replaces the text between the markers of that document: the rows of
-tables, and the verdicts on conclusions.
+tables, sentences with figures, and the verdicts on conclusions.
 
     cargo build --release && experiments/report.py
 
@@ -28,6 +28,7 @@ from conclusions import (
     print_games,
     print_list,
     print_share,
+    ratio,
     tuning,
 )
 from figures import HERE, RESULTS, BoardTable, Table, mean, opposite, read_pairings
@@ -227,13 +228,12 @@ def print_scores(table):
 def print_speeds(table):
     """Returns sentences with the node expansions per second of the players in each round."""
     millions = {player: [f"{speeds[name] / 1e6:.2f}" for name in table.rounds] for player, speeds in table.speeds.items()}
-    listed = ", ".join(f"{player} {print_list(speeds)}" for player, speeds in millions.items())
+    listed = "; ".join(f"{player} {print_list(speeds)}" for player, speeds in millions.items())
     first, *others = table.speeds
-    last = table.rounds[-1]
-    ratios = [f"{table.speeds[first][last] / table.speeds[other][last]:.2f} times those of {other}" for other in others]
+    ratios = [f"{ratio(table, first, other).value:.2f} times those of {other}" for other in others]
     return [
         f"These are the node expansions per second, in millions, over all games of a time: {listed}. "
-        f"At {last.split(' (')[0]} the expansions of {first} are {print_list(ratios)}."
+        f"At {table.rounds[-1].split(' (')[0]} the expansions of {first} are {print_list(ratios)}."
     ]
 
 
