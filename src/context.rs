@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use anyhow::{Context, Result};
 use sternhalma_builder::Verifier;
 use sternhalma_data::{Table, TableOptions};
+use sternhalma_files::{OutputFile, stop_waiting};
 
 use crate::progress::ProgressDisplay;
 use crate::tables_dir::TablesArgs;
@@ -36,8 +37,19 @@ impl CommandContext {
         }
         let stop = Arc::new(AtomicBool::new(false));
         let flag = stop.clone();
-        ctrlc::set_handler(move || flag.store(true, Relaxed)).context("cannot watch for Ctrl-C")?;
+        let end = move || {
+            flag.store(true, Relaxed);
+            stop_waiting();
+        };
+        ctrlc::set_handler(end).context("cannot watch for Ctrl-C")?;
+        watch_other_signals(&stop).context("cannot watch for signals")?;
         Ok(self.stop.get_or_init(|| stop).clone())
+    }
+
+    /// Creates an output: see [`OutputFile::create`]. From now on, signals end the work in time to remove a partial file.
+    pub fn output(&self, path: &Path, force: bool, inputs: &[&Path]) -> Result<OutputFile> {
+        self.stop()?;
+        Ok(OutputFile::create(path, force, inputs)?)
     }
 
     /// Returns a progress display that ends the work on Ctrl-C.
@@ -71,6 +83,22 @@ impl CommandContext {
     fn open_with(&self, name: &Path, options: TableOptions) -> Result<Table> {
         self.tables.open(&self.tables.find(name)?, options.load_budget(self.tables.load_budget()))
     }
+}
+
+/// Makes the other signals that would end the process end the work. A file that exceeds the limit of its size is an error
+/// of the write, and ends nothing else.
+#[cfg(unix)]
+fn watch_other_signals(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
+    use signal_hook::consts::{SIGALRM, SIGQUIT, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU, SIGXFSZ};
+    for signal in [SIGQUIT, SIGXCPU, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM] {
+        signal_hook::flag::register(signal, Arc::clone(stop))?;
+    }
+    signal_hook::flag::register(SIGXFSZ, Arc::default()).map(drop)
+}
+
+#[cfg(not(unix))]
+fn watch_other_signals(_: &Arc<AtomicBool>) -> std::io::Result<()> {
+    Ok(())
 }
 
 /// Checks all blocks of a table.

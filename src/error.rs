@@ -15,6 +15,7 @@ use sternhalma_builder::BuilderError;
 use sternhalma_builder::ClusterError;
 use sternhalma_data::TableError;
 use sternhalma_engine::ConfigError;
+use sternhalma_files::OutputError;
 use sternhalma_ggp::arena::{ArenaError, Difference, LogError};
 use sternhalma_ggp::gdl::{GroundError, ProverError};
 use sternhalma_ggp::messages::plain_serde;
@@ -113,8 +114,29 @@ fn fixed_hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
         Some("raise --memory")
     } else if let Some(ProverError::Memory { .. }) = error.downcast_ref() {
         Some("raise --memory")
+    } else if let Some(LogError::Output(OutputError::Exists { .. })) = error.downcast_ref() {
+        Some("--force replaces it")
+    } else if let Some(error) = error.downcast_ref() {
+        output_hint(error)
     } else {
         None
+    }
+}
+
+fn output_hint(error: &OutputError) -> Option<&'static str> {
+    match error {
+        OutputError::Exists { .. } => Some("--force replaces it"),
+        OutputError::Io { source, .. } => place_hint(source),
+        _ => None,
+    }
+}
+
+/// Returns the remedy for a place that cannot be written.
+fn place_hint(error: &io::Error) -> Option<&'static str> {
+    match error.kind() {
+        io::ErrorKind::StorageFull => Some("free some space, or choose another place with -o"),
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Some("choose another place with -o"),
+        _ => None,
     }
 }
 

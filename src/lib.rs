@@ -4,6 +4,7 @@
 //! targets. Programs use `sternhalma-data`, `sternhalma-builder`,
 //! `sternhalma-engine` and `sternhalma-ggp`.
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
 #![deny(clippy::print_stdout)]
 
 mod args;
@@ -23,10 +24,12 @@ mod search_text;
 mod tables_dir;
 mod values;
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser};
 
+use args::output::OutputPath;
 use args::tournament::TournamentOptions;
 use commands::CliCommand;
 use context::CommandContext;
@@ -58,8 +61,37 @@ impl Cli {
         let long_version: &'static str = format!("{version}\n{}", cpu::describe()).leak();
         let mut command = Cli::describe().long_version(long_version).color(help::color_choice(std::env::args_os()));
         let matches = command.get_matches_mut();
-        Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command).exit())
+        let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command).exit());
+        if let Some((output, input)) = overwritten_input(&matches, &cli.tables) {
+            let message = format!(
+                "{}: this is an input ({}), which would be destroyed; name another file",
+                output.display(),
+                input.display()
+            );
+            output::print_error(&message);
+            std::process::exit(2);
+        }
+        cli
     }
+}
+
+/// Returns an output of a command that is one of its inputs, also under another name, and the input.
+fn overwritten_input(matches: &clap::ArgMatches, tables: &TablesArgs) -> Option<(OutputPath, PathBuf)> {
+    if let Some((_, matches)) = matches.subcommand() {
+        return overwritten_input(matches, tables);
+    }
+    fn values<T: Clone + Send + Sync + 'static>(matches: &clap::ArgMatches) -> impl Iterator<Item = T> {
+        let ids = matches.ids();
+        ids.filter_map(|id| matches.try_get_many::<T>(id.as_str()).ok().flatten()).flatten().cloned()
+    }
+    let same = |output: &OutputPath, input: &Path| same_file::is_same_file(output, input).unwrap_or(false);
+    values::<OutputPath>(matches).find_map(|output| {
+        let mut inputs = values::<PathBuf>(matches).filter(|input| input.as_os_str() != "-");
+        // An input may also be the name of a table.
+        let found = |input: &PathBuf| tables.find(input).is_ok_and(|table| same(&output, &table));
+        let input = inputs.find(|input| same(&output, input) || found(input))?;
+        Some((output, input))
+    })
 }
 
 /// Reports that the processor lacks an instruction set extension that the program is compiled for.
@@ -85,6 +117,18 @@ pub fn run(commit: &str) -> ExitCode {
             error::exit_code(&error)
         }
     }
+}
+
+/// Returns the options of outputs of all commands: the words of the command, and the option or argument.
+pub fn output_options() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    help::visit(&Cli::describe(), &mut |path, command| {
+        let is_output = |arg: &&clap::Arg| arg.get_value_parser().type_id() == std::any::TypeId::of::<OutputPath>();
+        let name =
+            |arg: &clap::Arg| arg.get_long().map_or_else(|| arg.get_id().to_string(), |long| format!("--{long}"));
+        found.extend(command.get_arguments().filter(is_output).map(|arg| (path.join(" "), name(arg))));
+    });
+    found
 }
 
 /// Parses and checks the text of a tournament file. Files that it names are not opened.

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use bytesize::ByteSize;
+use sternhalma_files::create_private;
 
 use crate::output::{EXIT_LOST, is_quiet, shows_progress, status};
 use crate::resources::memory_limit;
@@ -109,13 +110,8 @@ impl LocalProcesses<'_> {
         let secret: [u8; 32] = rand::random();
         let write = || -> std::io::Result<()> {
             fs::create_dir_all(&self.dir)?;
-            let _ = fs::remove_file(&path);
-            let mut options = fs::OpenOptions::new();
-            options.write(true).create_new(true);
-            #[cfg(unix)]
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
             let digits: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
-            options.open(&path)?.write_all(digits.as_bytes())
+            create_private(&path)?.write_all(digits.as_bytes())
         };
         write().with_context(|| format!("{}: cannot write", path.display()))?;
         Ok(path)
@@ -128,7 +124,8 @@ impl LocalProcesses<'_> {
         let addresses = listeners.iter().map(|listener| Ok(format!("{}\n", listener.local_addr()?)));
         let text: String = addresses.collect::<std::io::Result<_>>().context("cannot listen")?;
         let path = self.hosts_path();
-        fs::write(&path, text).with_context(|| format!("{}: cannot write", path.display()))?;
+        let written = create_private(&path).and_then(|mut file| file.write_all(text.as_bytes()));
+        written.with_context(|| format!("{}: cannot write", path.display()))?;
         Ok(path)
     }
 

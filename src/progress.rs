@@ -1,6 +1,5 @@
 //! The progress of long work on stderr.
 
-use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressStyle};
 use sternhalma_builder::{BuildPhase, LayerReport, Observer};
+use sternhalma_files::Stream;
 use sternhalma_ggp::arena::{GameRecord, Standings, progress_line, score_so_far};
 
 use crate::output::{counted, shows_progress, status};
@@ -29,7 +29,7 @@ pub struct ProgressDisplay {
     work_bytes: AtomicU64,
     stage: Mutex<StageDisplay>,
     /// The file for a line of JSON per layer and process of a cluster.
-    metrics: Mutex<Option<File>>,
+    metrics: Mutex<Option<Stream>>,
 }
 
 /// The current stage.
@@ -107,7 +107,7 @@ impl ProgressDisplay {
 
     /// Appends a line of JSON per layer and process of a cluster to a file.
     #[cfg(feature = "cluster")]
-    pub fn write_metrics(&self, file: File) {
+    pub fn write_metrics(&self, file: Stream) {
         *self.metrics.lock().unwrap_or_else(PoisonError::into_inner) = Some(file);
     }
 

@@ -37,6 +37,7 @@
 //! - R. Zhou and E. A. Hansen. Structured duplicate detection in external-memory graph search. AAAI 2004.
 //! - H. S. Warren. Hacker's Delight. 2nd edition, 2012.
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
 // Parts of the search serve clusters only.
 #![cfg_attr(not(feature = "cluster"), allow(dead_code, unused_imports))]
 

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use bytesize::ByteSize;
+use sternhalma_files::leftover_bytes;
 use thiserror::Error;
 
 /// The reason why the machine cannot do some work.
@@ -73,7 +74,8 @@ pub fn check_memory(needed: u64) -> Result<(), ResourceError> {
 }
 
 /// Tests that the disk has `needed` bytes for a file at `path`. The directory of the file need not
-/// exist yet: the test uses its nearest existing ancestor.
+/// exist yet: the test uses its nearest existing ancestor. The space of a partial file that a killed process left is
+/// available, because the new file uses it again.
 ///
 /// # Errors
 /// If the disk has less.
@@ -81,7 +83,7 @@ pub fn check_disk(path: &Path, needed: u64) -> Result<(), ResourceError> {
     let existing = path.ancestors().skip(1).find(|dir| dir.exists() && !dir.as_os_str().is_empty());
     let dir = existing.unwrap_or(Path::new("."));
     let unknown = |source| ResourceError::UnknownDisk { dir: dir.to_owned(), source };
-    let available = fs4::available_space(dir).map_err(unknown)?;
+    let available = fs4::available_space(dir).map_err(unknown)? + leftover_bytes(path);
     if needed > available {
         return Err(ResourceError::Disk { file: path.to_owned(), dir: dir.to_owned(), needed, available });
     }
@@ -104,6 +106,19 @@ mod tests {
         assert!(check_memory(1).is_ok() && check_disk(Path::new("file"), 1).is_ok());
         let error = check_memory(1 << 60).unwrap_err().to_string();
         assert!(error.starts_with("this needs 1.0 EiB of memory and "), "{error}");
+        // What a killed process left is available again, and what another process writes is not.
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("table");
+        let free = || match check_disk(&path, 1 << 60).unwrap_err() {
+            ResourceError::Disk { available, .. } => available,
+            error => panic!("{error}"),
+        };
+        std::fs::write(dir.path().join(".table.writing"), vec![1; 64 << 20]).unwrap();
+        let with_leftover = free();
+        let held = sternhalma_files::open_locked(&dir.path().join(".table.writing"), false, false).unwrap();
+        // Other programs use the same disk.
+        assert!(with_leftover.abs_diff(free()) > 32 << 20);
+        drop(held);
         let error = check_disk(Path::new("absent/dir/file"), 1 << 60).unwrap_err().to_string();
         assert!(error.starts_with("this needs about 1.0 EiB of disk and . has "), "{error}");
     }

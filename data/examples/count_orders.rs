@@ -10,6 +10,7 @@
 //! default.
 //!
 //! The program follows the format document and shares no code with the encoder.
+#![allow(clippy::disallowed_methods)]
 
 use std::error::Error;
 

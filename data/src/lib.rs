@@ -46,6 +46,7 @@
 //! `docs/table-format.md` the bytes of a table file.
 
 #![deny(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 pub mod board;
 pub mod table;

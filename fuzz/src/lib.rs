@@ -14,6 +14,7 @@
 //! ones. To reproduce a crash, run the binary on a file:
 //! `cargo run -p sternhalma-fuzz --bin kif FILE`.
 #![forbid(unsafe_code)]
+#![allow(clippy::disallowed_methods)]
 
 mod http;
 mod kif;

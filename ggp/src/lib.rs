@@ -55,6 +55,7 @@
 //! | [`statistics`] | win rates with confidence intervals, Elo, sequential tests |
 //! | [`protocol`] | players and managers of the GGP protocol |
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 pub mod alpha_beta;
 pub mod arena;

@@ -25,6 +25,7 @@
 //! - `export`: games as files that open without a server;
 //! - `api`: the routes of the interface.
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 mod answer;
 mod api;

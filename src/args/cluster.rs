@@ -9,6 +9,8 @@ use anyhow::{Context, Result};
 use clap::Args;
 use sternhalma_builder::{BuilderError, ClusterError, ClusterMember};
 
+use super::output::OutputPath;
+
 /// The cluster, and the place of this process in it.
 #[derive(Args)]
 pub struct ClusterArgs {
@@ -36,7 +38,7 @@ pub struct BuildClusterArgs {
     pub copies: usize,
     /// File to which a line of JSON per layer and process is appended: states, times, bytes and memory
     #[arg(long, value_name = "FILE", requires = "cluster", help_heading = "Cluster")]
-    pub metrics: Option<PathBuf>,
+    pub metrics: Option<OutputPath>,
 }
 
 /// The processes of a cluster.

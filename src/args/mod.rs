@@ -7,6 +7,7 @@ pub mod cluster;
 pub mod engine;
 pub mod limits;
 pub mod mirror;
+pub mod output;
 pub mod player;
 pub mod position;
 pub mod rule_set;

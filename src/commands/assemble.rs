@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use sternhalma_data::Table;
 
+use crate::args::output::OutputPath;
 use crate::commands::info;
 use crate::context::CommandContext;
 use crate::output::{CommandOutcome, status};
@@ -17,7 +18,7 @@ pub struct Args {
     parts: Vec<PathBuf>,
     /// File to write
     #[arg(short, long, value_name = "FILE")]
-    output: PathBuf,
+    output: OutputPath,
     /// Replace the file if it exists
     #[arg(long)]
     force: bool,

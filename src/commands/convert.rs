@@ -8,6 +8,7 @@ use sternhalma_data::{Encoding, Table};
 
 use crate::args::blocks::BlockArgs;
 use crate::args::mirror::MirrorArgs;
+use crate::args::output::OutputPath;
 use crate::args::threads::ThreadArgs;
 use crate::commands::info;
 use crate::context::CommandContext;
@@ -26,7 +27,7 @@ pub struct Args {
     encoding: Encoding,
     /// File to write
     #[arg(short, long, value_name = "FILE")]
-    output: PathBuf,
+    output: OutputPath,
     #[command(flatten)]
     blocks: BlockArgs,
     #[command(flatten)]

@@ -11,6 +11,7 @@ use sternhalma_ggp::MemoryBudget;
 use sternhalma_trainer::{GameFile, SelfPlay, SelfPlaySetup, generate};
 
 use crate::args::board::BoardArgs;
+use crate::args::output::OutputPath;
 use crate::args::player::{PlayerArgs, distances};
 use crate::args::rule_set::GameRulesArgs;
 use crate::args::threads::ThreadArgs;
@@ -34,7 +35,7 @@ const PLAYER: &str = "sternhalma,table_megabytes=4";
 pub struct Args {
     /// File to write or extend
     #[arg(short, long, value_name = "FILE")]
-    output: PathBuf,
+    output: OutputPath,
     /// Positions in the file at the end; the last game is complete
     #[arg(long, value_name = "N", default_value = "1000000", value_parser = count::<u64>(1))]
     positions: u64,

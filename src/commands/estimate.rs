@@ -1,17 +1,22 @@
 //! `build --plan`: estimates the resources of a build.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use bytesize::ByteSize;
 use indicatif::{HumanBytes, HumanCount, HumanDuration};
 use serde_json::json;
 #[cfg(feature = "cluster")]
 use sternhalma_builder::ClusterEstimate;
-use sternhalma_builder::{BuildEstimate, Calibration, MachineSpec, TableBuilder, disk_rate, total_memory};
+use sternhalma_builder::{
+    BuildEstimate, BuilderError, Calibration, MachineSpec, Observer, TableBuilder, disk_rate, total_memory,
+};
 use sternhalma_data::table::fs::parent_directory;
 
+use crate::context::CommandContext;
 #[cfg(feature = "cluster")]
 use crate::output::counted;
 use crate::output::{self, CommandOutcome, status};
@@ -58,7 +63,9 @@ impl MachineArgs {
 }
 
 /// Returns this machine, with this memory limit in bytes.
-fn this_machine(builder: &TableBuilder, limit: u64, directory: &Path) -> Result<MachineSpec> {
+fn this_machine(ctx: &CommandContext, builder: &TableBuilder, limit: u64, directory: &Path) -> Result<MachineSpec> {
+    // Signals end the measurements in time to remove their files.
+    ctx.stop()?;
     std::fs::create_dir_all(directory)
         .with_context(|| format!("cannot create the directory {}", directory.display()))?;
     status!("measuring the disk and builds of smaller tables");
@@ -68,6 +75,23 @@ fn this_machine(builder: &TableBuilder, limit: u64, directory: &Path) -> Result<
         disk_rate: disk_rate(directory)?,
         cache: total_memory().saturating_sub(limit),
     })
+}
+
+/// Cancels the builds of smaller tables when a signal ends the work.
+struct Stopper(Arc<AtomicBool>);
+
+impl Observer for Stopper {
+    fn cancelled(&self) -> bool {
+        self.0.load(Relaxed)
+    }
+}
+
+/// Returns the error of an estimate.
+fn interrupted(error: BuilderError) -> anyhow::Error {
+    match error {
+        BuilderError::Cancelled => anyhow!("interrupted: the same command starts again"),
+        error => error.into(),
+    }
 }
 
 /// The rates of links between machines, in bytes per second, and their delays, in seconds: networks of 1, 10 and
@@ -83,19 +107,21 @@ const LOOPBACK: [(f64, f64); 1] = [(2e9, 1e-5)];
 /// the options describe. If they share one machine, `shared_cores` is the number of its cores.
 #[cfg(feature = "cluster")]
 pub fn run_cluster(
+    ctx: &CommandContext,
     builder: &TableBuilder,
     args: &MachineArgs,
-    processes: usize,
-    shared_cores: Option<usize>,
+    (processes, shared_cores): (usize, Option<usize>),
     limit: u64,
     path: &Path,
     as_json: bool,
 ) -> Result<CommandOutcome> {
     let directory = parent_directory(path);
-    let here = this_machine(builder, limit, directory)?;
+    let here = this_machine(ctx, builder, limit, directory)?;
     let machine = args.described(here).unwrap_or(here);
     let links = if shared_cores.is_some() { &LOOPBACK[..] } else { &LINKS };
-    let plan = builder.estimate_cluster(processes, machine, shared_cores, links, directory, &())?;
+    let plan = builder
+        .estimate_cluster(processes, machine, shared_cores, links, directory, &Stopper(ctx.stop()?))
+        .map_err(interrupted)?;
     let spec = builder.spec();
     if as_json {
         let board = spec.prefix.to_string();
@@ -165,6 +191,7 @@ fn scaled_from(calibrations: &[Calibration]) -> String {
 /// Prints the estimates for this machine and for the machine that the options describe, if any.
 /// `limit` is the memory limit in bytes.
 pub fn run(
+    ctx: &CommandContext,
     builder: &TableBuilder,
     args: &MachineArgs,
     limit: u64,
@@ -172,9 +199,9 @@ pub fn run(
     as_json: bool,
 ) -> Result<CommandOutcome> {
     let (spec, directory) = (builder.spec(), parent_directory(path));
-    let here = this_machine(builder, limit, directory)?;
+    let here = this_machine(ctx, builder, limit, directory)?;
     let machines: Vec<MachineSpec> = std::iter::once(here).chain(args.described(here)).collect();
-    let plans = builder.estimate(&machines, directory, &())?;
+    let plans = builder.estimate(&machines, directory, &Stopper(ctx.stop()?)).map_err(interrupted)?;
     if as_json {
         output::print_json(
             &json!({ "board": spec.prefix.to_string(), "within": spec.prefix.within(), "plans": plans }),

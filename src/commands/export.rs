@@ -1,14 +1,14 @@
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use sternhalma_builder::check_memory;
-use sternhalma_data::table::fs::{AtomicFile, OsFileSystem};
 use sternhalma_data::table::write_lex;
 use sternhalma_data::{DistanceStream, Table};
 
+use crate::args::output::OutputPath;
 use crate::context::CommandContext;
 use crate::output::{CommandOutcome, print_line};
 use crate::resources::advise;
@@ -23,7 +23,10 @@ pub struct Args {
     order: OrderArg,
     /// File to write; `-` is stdout
     #[arg(short, long, value_name = "FILE|-", default_value = "-")]
-    output: PathBuf,
+    output: OutputPath,
+    /// Replace the file if it exists
+    #[arg(long)]
+    force: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -42,7 +45,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     if args.order == OrderArg::Lex && table.as_bytes().is_none() {
         advise(check_memory(table.prefix().states()), "use --order colex or free some memory")?;
     }
-    if args.output == Path::new("-") {
+    if args.output.is_stdout() {
         if io::stdout().is_terminal() {
             bail!("this writes binary data, and stdout is a terminal; name a file with -o, or use a pipe");
         }
@@ -50,10 +53,10 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     } else {
         let path = &args.output;
         let failed = || format!("{}: cannot write", path.display());
-        let mut file = AtomicFile::create(&OsFileSystem::shared(), path).with_context(failed)?;
+        let mut file = ctx.output(path, args.force, &[table.path()])?;
         let stop = ctx.stop()?;
         write(&table, args, Stoppable { out: &mut file, stop: &stop }).with_context(failed)?;
-        file.persist(true).with_context(failed)?;
+        file.finish()?;
         print_line(&path.display().to_string())?;
     }
     Ok(CommandOutcome::Answered)

@@ -6,7 +6,6 @@ use std::sync::atomic::Ordering::Relaxed;
 use anyhow::{Context, Result, anyhow, bail};
 use indicatif::HumanBytes;
 use sternhalma_data::table::Coverage;
-use sternhalma_data::table::fs::{AtomicFile, OsFileSystem};
 use sternhalma_data::{Board, Table};
 use sternhalma_engine::record::AnnotatedGame;
 use sternhalma_engine::{Distances, GameSetup, board_of, player_within};
@@ -14,6 +13,7 @@ use sternhalma_server::SavedGame;
 
 use super::tournament::read_logged;
 use crate::args::limits::{LimitArgs, MemoryArgs};
+use crate::args::output::OutputPath;
 use crate::args::player::roster;
 use crate::args::position::read_record;
 use crate::context::CommandContext;
@@ -36,7 +36,7 @@ pub struct Args {
     game: Option<u64>,
     /// File to write; `-` is stdout
     #[arg(short, long, value_name = "FILE|-")]
-    output: PathBuf,
+    output: OutputPath,
     /// Replace the file if it exists
     #[arg(long)]
     force: bool,
@@ -59,16 +59,15 @@ pub struct Args {
 }
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
-    let to_stdout = args.output == Path::new("-");
-    if !to_stdout && args.output.exists() && !args.force {
-        bail!("{}: the file exists; --force replaces it", args.output.display());
-    }
     let game = match args.game {
         Some(number) => read_logged(&args.record, number)?,
         None => read_record(&args.record)?,
     };
     let board = board_of(&game.start).map_err(|reason| anyhow!(reason))?;
     let table = args.open_table(ctx, board)?;
+    let inputs: Vec<&Path> = table.iter().map(|table| table.path()).chain([&*args.record]).collect();
+    let create = || ctx.output(&args.output, args.force, &inputs);
+    let file = if args.output.is_stdout() { None } else { Some(create()?) };
     let name = table.as_ref().map(|table| table_name(table.path()));
     let named = name.as_deref().zip(table.as_deref());
     let failed = || args.record.display().to_string();
@@ -77,11 +76,12 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         args.search(ctx, player, &game, board, table.clone(), &mut saved)?;
     }
     let page = saved.page()?;
-    if to_stdout {
+    let Some(mut file) = file else {
         std::io::stdout().write_all(page.as_bytes())?;
         return Ok(CommandOutcome::Answered);
-    }
-    write(&args.output, &page, args.force).with_context(|| format!("{}: cannot write", args.output.display()))?;
+    };
+    file.write_all(page.as_bytes()).with_context(|| format!("{}: cannot write", args.output.display()))?;
+    file.finish()?;
     status!("{}, {}", counted(saved.positions(), "position"), HumanBytes(page.len() as u64));
     print_line(&args.output.display().to_string())?;
     Ok(CommandOutcome::Answered)
@@ -136,11 +136,4 @@ impl Args {
 /// Returns the name of a table: its file name without the extension.
 fn table_name(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-fn write(path: &Path, page: &str, replace: bool) -> Result<()> {
-    let mut file = AtomicFile::create(&OsFileSystem::shared(), path)?;
-    file.write_all(page.as_bytes())?;
-    file.persist(replace)?;
-    Ok(())
 }

@@ -1,9 +1,9 @@
 use std::io::Write;
-use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap_mangen::{Man, generate_to};
 
+use crate::args::output::OutputPath;
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome};
 
@@ -12,7 +12,7 @@ use crate::output::{self, CommandOutcome};
 pub struct Args {
     /// Directory for the pages of all commands, e.g. `~/.local/share/man/man1` [default: print the main page]
     #[arg(value_name = "DIR")]
-    directory: Option<PathBuf>,
+    directory: Option<OutputPath>,
 }
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {

@@ -1,4 +1,5 @@
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
 use anyhow::{Context, Result, bail};
@@ -12,6 +13,7 @@ use sternhalma_trainer::{
     samples, split,
 };
 
+use crate::args::output::OutputPath;
 use crate::args::player::{DEFAULT_PLAYER, distances};
 use crate::args::threads::ThreadArgs;
 use crate::context::CommandContext;
@@ -37,7 +39,10 @@ pub struct Args {
     data: Vec<PathBuf>,
     /// File of weights to write
     #[arg(short, long, value_name = "WEIGHTS")]
-    output: PathBuf,
+    output: OutputPath,
+    /// Replace the file if it exists
+    #[arg(long)]
+    force: bool,
     /// Model
     #[arg(long, default_value = "network")]
     model: ModelArg,
@@ -99,6 +104,8 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let (board, games) = read_data(&args.data)?;
     let sets = split(games, args.held_out, args.seed);
     let distances = distances(ctx, board, args.table.as_deref(), Coverage::Prefix)?;
+    let inputs: Vec<&Path> = distances.table().iter().map(|table| table.path()).collect();
+    let mut file = ctx.output(&args.output, args.force, &inputs)?;
     let stop = ctx.stop()?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads.get()).build()?;
     let trained = pool.install(|| {
@@ -109,7 +116,8 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         bail!("interrupted: {} is not written", args.output.display());
     }
     let bytes = trained.weights.to_bytes(args.hidden);
-    std::fs::write(&args.output, &bytes).with_context(|| format!("{}: cannot write", args.output.display()))?;
+    file.write_all(&bytes).with_context(|| format!("{}: cannot write", args.output.display()))?;
+    file.finish()?;
     let Trained { samples, scale, losses, .. } = trained;
     let value = json!({ "samples": samples, "scale": scale, "held_out": losses });
     output::answer(args.json, &value, || {

@@ -14,6 +14,7 @@ use sternhalma_ggp::messages::suggestion;
 
 use crate::args::board::BoardArgs;
 use crate::args::limits::{DEFAULT_BUDGET, LimitArgs};
+use crate::args::output::OutputPath;
 use crate::args::player::{PlayerArgs, PlayerFactory};
 use crate::args::threads::threads;
 use crate::context::CommandContext;
@@ -44,7 +45,7 @@ pub struct Args {
     games: u64,
     /// Log of all trials, a JSON object per line
     #[arg(long, value_name = "FILE")]
-    trace: Option<PathBuf>,
+    trace: Option<OutputPath>,
     /// Random plies before the players take over
     #[arg(long, value_name = "PLIES", default_value_t = OPENING_PLIES, value_parser = count::<u32>(0))]
     opening_plies: u32,

@@ -1,4 +1,5 @@
 //! The command line from end to end: output, exit codes, and files on disk.
+#![allow(clippy::disallowed_methods)]
 
 mod analyse;
 mod build;
@@ -18,6 +19,8 @@ mod info;
 mod levels;
 mod line;
 mod out_of_core;
+#[cfg(unix)]
+mod outputs;
 mod peer;
 mod play;
 mod players;

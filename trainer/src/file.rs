@@ -1,11 +1,12 @@
 //! Files of games: a header, and blocks of whole games with checksums (`docs/training-data.md`).
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::fs::TryLockError;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use sternhalma_data::BoardError;
 use sternhalma_engine::{ChineseCheckers, Filter};
+use sternhalma_files::Stream;
 use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -82,7 +83,7 @@ pub enum GameFileError {
 /// A file of games that can be extended.
 #[derive(Debug)]
 pub struct GameFile {
-    file: File,
+    file: Stream,
     path: PathBuf,
     games: u64,
     positions: u64,
@@ -96,24 +97,28 @@ pub struct OpenedFile {
 }
 
 impl GameFile {
-    /// Opens or creates the file of a setup. Removes everything after the last valid block.
+    /// Opens or creates the file of a setup. Removes everything after the last valid block. A device or a pipe is
+    /// written through, and has no games.
     ///
     /// # Errors
     ///
     /// Returns an error if the file cannot be used or is in use, or if it has other content or another setup.
     pub fn open(path: &Path, setup: &SelfPlaySetup) -> Result<(GameFile, OpenedFile), GameFileError> {
         let io = |source| GameFileError::Io { path: path.to_owned(), source };
-        let mut file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path).map_err(io)?;
-        file.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => GameFileError::Locked { path: path.to_owned() },
-            TryLockError::Error(source) => io(source),
-        })?;
+        let mut file = Stream::open(path).map_err(io)?;
         let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(io)?;
+        if let Some(mut file) = file.regular() {
+            file.try_lock().map_err(|error| match error {
+                TryLockError::WouldBlock => GameFileError::Locked { path: path.to_owned() },
+                TryLockError::Error(source) => io(source),
+            })?;
+            file.read_to_end(&mut bytes).map_err(io)?;
+        }
         let expected = header(setup);
         // An interruption may leave a part of the header.
         if bytes.len() < expected.len() && expected.starts_with(&bytes) {
-            file.rewind().and_then(|()| file.write_all(&expected)).and_then(|()| file.sync_all()).map_err(io)?;
+            file.regular().map_or(Ok(()), |file| file.set_len(0)).map_err(io)?;
+            file.write_all(&expected).and_then(|()| file.sync()).map_err(io)?;
             let opened = OpenedFile { removed: 0 };
             return Ok((GameFile { file, path: path.to_owned(), games: 0, positions: 0 }, opened));
         }
@@ -128,10 +133,9 @@ impl GameFile {
             positions += block.positions;
         }
         let removed = (bytes.len() - offset) as u64;
-        if removed > 0 {
-            file.set_len(offset as u64).and_then(|()| file.sync_all()).map_err(io)?;
+        if let Some(regular) = file.regular().filter(|_| removed > 0) {
+            regular.set_len(offset as u64).and_then(|()| file.sync()).map_err(io)?;
         }
-        file.seek(SeekFrom::Start(offset as u64)).map_err(io)?;
         Ok((GameFile { file, path: path.to_owned(), games, positions }, OpenedFile { removed }))
     }
 

@@ -24,6 +24,7 @@ use rayon::ThreadPool;
 use serde::Serialize;
 use sternhalma_data::board::{Symmetry, choose};
 use sternhalma_data::{Prefix, Table};
+use sternhalma_files::ScratchDirectory;
 
 use super::in_memory::build_in_memory;
 use super::machine::MachineSpec;
@@ -269,7 +270,7 @@ fn calibrate(
     observer: &dyn Observer,
 ) -> Result<Calibration> {
     std::fs::create_dir_all(directory).map_err(BuilderError::file(directory, "create the directory"))?;
-    let created = tempfile::Builder::new().prefix(".calibration-").tempdir_in(directory);
+    let created = ScratchDirectory::create_in(directory, ".calibration-");
     let directory = created.map_err(BuilderError::file(directory, "create a directory in it"))?;
     let path = directory.path().join("table.sht");
     let observer = CalibrationObserver::new(observer);

@@ -1,4 +1,5 @@
 //! Tables from the outside: building, comparing, converting.
+#![allow(clippy::disallowed_methods)]
 
 mod build;
 mod compare;

@@ -59,11 +59,12 @@ impl NewTable {
     /// checks again.
     ///
     /// # Errors
-    /// If `path` is a directory, or if it exists and `replace` is false.
+    /// If `path` is a directory, a device, a pipe or a symbolic link, or if it exists and `replace` is false.
     pub fn check(path: &Path, replace: bool) -> Result<(), TableError> {
         if path.is_dir() {
             return Err(TableError::io(path, "create")(std::io::ErrorKind::IsADirectory.into()));
         }
+        sternhalma_files::check_regular(path).map_err(TableError::io(path, "create"))?;
         if path.exists() && !replace {
             return Err(TableError::Exists { path: path.to_owned() });
         }

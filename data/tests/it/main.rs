@@ -1,4 +1,5 @@
 //! Table files: reading, loading, damage.
+#![allow(clippy::disallowed_methods)]
 
 mod damage;
 mod golden;

@@ -1,11 +1,12 @@
 //! Logs of the protocol between a tournament and its programs.
 
-use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
+
+use sternhalma_files::Stream;
 
 /// A file with all lines between a tournament and its programs.
 ///
@@ -15,7 +16,7 @@ use std::time::Instant;
 #[derive(Clone, Debug)]
 pub struct ProtocolLog {
     started: Instant,
-    file: Arc<Mutex<Result<File, io::Error>>>,
+    file: Arc<Mutex<Result<Stream, io::Error>>>,
 }
 
 impl ProtocolLog {
@@ -25,7 +26,7 @@ impl ProtocolLog {
     ///
     /// Returns an error if the file cannot be written.
     pub fn open(path: &Path) -> io::Result<ProtocolLog> {
-        let file = OpenOptions::new().create(true).append(true).open(path)?;
+        let file = Stream::open(path)?;
         Ok(ProtocolLog { started: Instant::now(), file: Arc::new(Mutex::new(Ok(file))) })
     }
 

@@ -116,7 +116,7 @@ impl Tournament {
     ) -> Result<TournamentEstimate, ArenaError> {
         let schedule = &self.schedule;
         let (head, known) = match log {
-            Some(path) if path.exists() => GameLog::entries(path, schedule)?,
+            Some(path) if path.is_file() => GameLog::entries(path, schedule)?,
             _ => (schedule.clone(), Vec::new()),
         };
         // A log has the same players, but may have another order of pairings.

@@ -1,7 +1,7 @@
 //! Logs: append-only files from which an interrupted run resumes.
 
 use std::fmt::Debug;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use sternhalma_files::{OutputError, OutputFile, Stream};
 use thiserror::Error;
 
 use super::{GameRecord, Schedule};
@@ -72,7 +73,7 @@ impl From<String> for Difference {
 /// extended.
 #[derive(Debug)]
 pub struct Log<E: LogEntry> {
-    file: File,
+    file: Stream,
     path: PathBuf,
     head: E::Head,
     /// The time of the last sync.
@@ -126,6 +127,9 @@ pub enum LogError {
         /// The file.
         path: PathBuf,
     },
+    /// The file cannot be created.
+    #[error(transparent)]
+    Output(#[from] OutputError),
     /// Another process has the log open.
     #[error("{path}: another run has this log open")]
     Locked {
@@ -136,7 +140,8 @@ pub enum LogError {
 
 impl<E: LogEntry> Log<E> {
     /// Opens or creates the log of a run, and returns it with its entries. If the run
-    /// [extends](LogEntry::continued_head) the log, the head is replaced.
+    /// [extends](LogEntry::continued_head) the log, the head is replaced. A device or a pipe is written through, and has
+    /// no entries.
     ///
     /// # Errors
     /// Returns an error if the file cannot be used, is locked or compressed, or is not a log of
@@ -146,23 +151,32 @@ impl<E: LogEntry> Log<E> {
         if is_compressed(path) {
             return Err(LogError::Compressed { path: path.to_owned() });
         }
-        let mut file = OpenOptions::new().create(true).read(true).append(true).open(path).map_err(io)?;
-        lock(&file, path)?;
-        let ParsedLog { head: logged, entries, length } = parse::<E>(&file, path)?;
-        let continued = continued_head::<E>(path, logged.as_ref(), head)?;
-        if logged.is_none() && !is_partial_head(&file, head).map_err(io)? {
-            let reason = "it is another file, which would be overwritten".to_owned();
-            return Err(malformed(path, 1, "the head of a log".to_owned(), reason));
+        let mut file = Stream::open(path).map_err(io)?;
+        let mut known = None;
+        if let Some(file) = file.regular() {
+            lock(file, path)?;
+            let ParsedLog { head: logged, entries, length } = parse::<E>(file, path)?;
+            let continued = continued_head::<E>(path, logged.as_ref(), head)?;
+            if logged.is_none() && !is_partial_head(file, head).map_err(io)? {
+                let reason = "it is another file, which would be overwritten".to_owned();
+                return Err(malformed(path, 1, "the head of a log".to_owned(), reason));
+            }
+            file.set_len(length).map_err(io)?;
+            known = logged.map(|logged| (logged, continued, entries));
         }
-        file.set_len(length).map_err(io)?;
-        match logged {
+        let (continued, entries) = match known {
             None => {
                 append(&mut file, head).map_err(io)?;
                 sync_with_directory(&file, path).map_err(io)?;
+                (head.clone(), Vec::new())
             }
-            Some(logged) if logged != continued => file = with_head(&file, path, &continued)?,
-            Some(_) => {}
-        }
+            Some((logged, continued, entries)) => {
+                if let Some(old) = file.regular().filter(|_| logged != continued) {
+                    file = with_head(old, path, &continued)?;
+                }
+                (continued, entries)
+            }
+        };
         let log = Log { file, path: path.to_owned(), head: continued, synced: Instant::now(), entry: PhantomData };
         Ok((log, entries))
     }
@@ -187,14 +201,21 @@ impl<E: LogEntry> Log<E> {
     /// # Errors
     /// Returns an error if the file exists or cannot be written.
     pub fn create(path: &Path, head: &E::Head, entries: &[E]) -> Result<(), LogError> {
-        let io = |source| LogError::Io { path: path.to_owned(), source };
-        let mut file = File::create_new(path).map_err(io)?;
+        Log::write(OutputFile::create(path, false, &[])?, head, entries)
+    }
+
+    /// Writes a whole log, compressed if the name of the file says so.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be written.
+    pub fn write(mut file: OutputFile, head: &E::Head, entries: &[E]) -> Result<(), LogError> {
+        let path = file.path().to_owned();
         let written = to_bytes(head, entries)
-            .and_then(|text| if is_compressed(path) { zstd::bulk::compress(&text, LEVEL) } else { Ok(text) })
-            .and_then(|text| file.write_all(&text))
-            .and_then(|()| sync_with_directory(&file, path));
-        // A partial file would make the next attempt fail.
-        written.inspect_err(|_| drop(std::fs::remove_file(path))).map_err(io)
+            .and_then(|text| if is_compressed(&path) { zstd::bulk::compress(&text, LEVEL) } else { Ok(text) })
+            .and_then(|text| file.write_all(&text));
+        written.map_err(|source| LogError::Io { path, source })?;
+        file.finish()?;
+        Ok(())
     }
 
     /// Reads a log.
@@ -227,7 +248,7 @@ impl<E: LogEntry> Log<E> {
     /// # Errors
     /// Returns an error if the system cannot write them.
     pub fn sync(&self) -> Result<(), LogError> {
-        self.file.sync_all().map_err(|source| LogError::Io { path: self.path.clone(), source })
+        self.file.sync().map_err(|source| LogError::Io { path: self.path.clone(), source })
     }
 }
 
@@ -235,7 +256,7 @@ impl<E: LogEntry> Drop for Log<E> {
     fn drop(&mut self) {
         // A program that another thread starts shares all open files until it is executed. Closing
         // the file alone would leave it locked until then.
-        let _ = self.file.unlock();
+        let _ = self.file.regular().map(File::unlock);
     }
 }
 
@@ -353,27 +374,14 @@ fn lock(file: &File, path: &Path) -> Result<(), LogError> {
 
 /// Replaces a log by one with another head, and returns it, locked. An interruption leaves the old
 /// log.
-fn with_head(mut file: &File, path: &Path, head: &impl Serialize) -> Result<File, LogError> {
+fn with_head(mut file: &File, path: &Path, head: &impl Serialize) -> Result<Stream, LogError> {
     let io = |source| LogError::Io { path: path.to_owned(), source };
-    let path = path.canonicalize().map_err(io)?;
     let mut text = Vec::new();
     file.rewind().and_then(|()| file.read_to_end(&mut text)).map_err(io)?;
     let entries = text.iter().position(|&byte| byte == b'\n').map_or(&[][..], |end| &text[end + 1..]);
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".new");
-    let new = path.with_file_name(name);
-    let replace = || {
-        let mut file = OpenOptions::new().create(true).read(true).append(true).open(&new)?;
-        file.try_lock()?;
-        file.set_len(0)?;
-        file.write_all(&to_line(head)?)?;
-        file.write_all(entries)?;
-        file.sync_all()?;
-        std::fs::rename(&new, &path)?;
-        sync_with_directory(&file, &path)?;
-        Ok(file)
-    };
-    replace().map_err(io)
+    let mut new = OutputFile::create(path, true, &[])?;
+    to_line(head).and_then(|head| new.write_all(&head)).and_then(|()| new.write_all(entries)).map_err(io)?;
+    Ok(new.finish()?)
 }
 
 /// Returns whether a file without a complete line is empty or the start of a head.
@@ -385,18 +393,18 @@ fn is_partial_head(mut file: &File, head: &impl Serialize) -> io::Result<bool> {
 }
 
 /// Syncs a new file and its directory entry.
-fn sync_with_directory(file: &File, path: &Path) -> io::Result<()> {
-    file.sync_all()?;
+fn sync_with_directory(file: &Stream, path: &Path) -> io::Result<()> {
+    file.sync()?;
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // Systems on which a directory cannot be opened do not need this.
     File::open(dir).map_or(Ok(()), |dir| dir.sync_all())
 }
 
-fn append(file: &mut File, value: &impl Serialize) -> io::Result<()> {
-    let before = file.metadata()?.len();
+fn append(file: &mut Stream, value: &impl Serialize) -> io::Result<()> {
+    let before = file.regular().map_or(Ok(0), |file| Ok::<_, io::Error>(file.metadata()?.len()))?;
     let line = to_line(value)?;
     // On a full disk a part of the line may have been written. Remove it.
-    file.write_all(&line).inspect_err(|_| drop(file.set_len(before)))
+    file.write_all(&line).inspect_err(|_| drop(file.regular().map(|file| file.set_len(before))))
 }
 
 /// Describes the first field in which two heads differ.

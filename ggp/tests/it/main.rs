@@ -1,4 +1,5 @@
 //! General game playing from the outside: rulesheets, searches, tournaments.
+#![allow(clippy::disallowed_methods)]
 
 mod arena;
 #[cfg(unix)]

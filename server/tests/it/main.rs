@@ -1,4 +1,5 @@
 //! Tests of the interface over HTTP.
+#![allow(clippy::disallowed_methods)]
 
 mod analysis;
 mod builds;

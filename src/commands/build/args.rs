@@ -12,6 +12,7 @@ use crate::args::board::BoardArgs;
 #[cfg(feature = "cluster")]
 use crate::args::cluster::BuildClusterArgs;
 use crate::args::mirror::MirrorArgs;
+use crate::args::output::OutputPath;
 use crate::args::threads::ThreadArgs;
 use crate::commands::estimate;
 use crate::resources::memory_limit;
@@ -40,7 +41,7 @@ pub struct Args {
     pub threads: ThreadArgs,
     /// File to write [default: named after the board, in the tables directory]
     #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    pub output: Option<OutputPath>,
     /// Replace the file if it exists
     #[arg(long)]
     pub force: bool,

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 use indicatif::HumanBytes;
 use sternhalma_builder::{BuilderError, ClusterMember, PartReport, TableBuilder, assemble};
 use sternhalma_data::{Table, TableError};
+use sternhalma_files::Stream;
 
 use super::args::Args;
 use crate::args::cluster::{BuildClusterArgs, ClusterSpec};
@@ -19,7 +20,7 @@ use crate::output::{CommandOutcome, counted, print_line, status};
 use crate::progress::counted_processes;
 
 /// Prints the estimate of the build if the arguments describe a cluster.
-pub fn plan(args: &Args, builder: &TableBuilder, path: &Path) -> Result<Option<CommandOutcome>> {
+pub fn plan(ctx: &CommandContext, args: &Args, builder: &TableBuilder, path: &Path) -> Result<Option<CommandOutcome>> {
     let Some(cluster) = &args.cluster.args.cluster else { return Ok(None) };
     let processes = cluster.processes()?;
     // Processes on this machine share it.
@@ -31,7 +32,7 @@ pub fn plan(args: &Args, builder: &TableBuilder, path: &Path) -> Result<Option<C
         }
         ClusterSpec::Hosts(_) => (builder.clone(), args.limit(), None),
     };
-    estimate::run_cluster(&builder, &args.machine, processes, shared_cores, limit, path, args.json).map(Some)
+    estimate::run_cluster(ctx, &builder, &args.machine, (processes, shared_cores), limit, path, args.json).map(Some)
 }
 
 /// Builds the table, or a part of it, if the arguments describe a cluster.
@@ -58,7 +59,7 @@ fn build_part(
     let (process, processes) = (member.process(), member.processes());
     let progress = ctx.progress()?;
     if let Some(metrics) = &args.metrics {
-        let file = fs::OpenOptions::new().create(true).append(true).open(metrics);
+        let file = Stream::open(metrics);
         progress.write_metrics(file.with_context(|| format!("{}: cannot write", metrics.display()))?);
     }
     args.args.end_with_parent(ctx.stop()?);
@@ -115,7 +116,7 @@ impl LocalBuild<'_> {
         let processes = LocalProcesses {
             processes: self.processes,
             arguments: self.arguments(threads, memory),
-            first_arguments: metrics.flat_map(|file| ["--metrics".into(), file.into()]).collect(),
+            first_arguments: metrics.flat_map(|file| ["--metrics".into(), file.to_path_buf().into()]).collect(),
             dir: self.work_dir(),
             stop,
         };

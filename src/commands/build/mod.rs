@@ -6,10 +6,11 @@ pub use args::Args;
 
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use indicatif::HumanBytes;
 use sternhalma_builder::{BuildMode, BuildOutcome, BuilderError, LayerForm, ModeReason, ResourceError, TableBuilder};
 use sternhalma_data::{Prefix, Table};
+use sternhalma_files::check_regular;
 
 use crate::commands::{estimate, info};
 use crate::context::CommandContext;
@@ -21,19 +22,21 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let prefix = args.within.map_or(Ok(Prefix::whole(board)), |within| Prefix::new(board, within))?;
     let encoding = args.blocks.apply(args.encoding)?;
     let path = match &args.output {
-        Some(path) => path.clone(),
+        Some(path) => path.to_path_buf(),
         None => ctx.tables.directory()?.default_path(prefix, encoding),
     };
+    // The test for an existing table would wait for the writer of a pipe.
+    check_regular(&path).with_context(|| format!("{}: cannot write", path.display()))?;
     let builder = args.builder(prefix, encoding);
     builder.spec().layout()?;
     #[cfg(feature = "cluster")]
     if args.plan
-        && let Some(answered) = cluster::plan(args, &builder, &path)?
+        && let Some(answered) = cluster::plan(ctx, args, &builder, &path)?
     {
         return Ok(answered);
     }
     if args.plan {
-        return estimate::run(&builder, &args.machine, args.limit(), &path, args.json);
+        return estimate::run(ctx, &builder, &args.machine, args.limit(), &path, args.json);
     }
     if let Some(table) = args.existing(&builder, &path) {
         let form = match (table.info().mirrored, builder.spec().mirrored) {

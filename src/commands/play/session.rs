@@ -4,7 +4,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
-use sternhalma_data::table::fs::{AtomicFile, OsFileSystem};
 use sternhalma_data::{CellSet, Position, Side};
 use sternhalma_engine::record::MoveInfo;
 use sternhalma_engine::{Action, ChineseCheckers, Filter, GameHistory, Outcome, ugi};
@@ -13,6 +12,8 @@ use super::command::PlayCommand;
 use super::input::LineInput;
 use super::seats::{SeatFactory, Seats};
 use super::strength::Strength;
+use sternhalma_files::{OutputError, OutputFile};
+
 use crate::args::position::read_game;
 use crate::drawing::drawing;
 use crate::error::one_line;
@@ -381,15 +382,15 @@ impl<'a> PlaySession<'a> {
         }
         // A file of this session may be replaced.
         let replace = self.file.as_ref() == Some(&path);
-        if path.exists() && !replace {
-            bail!("{}: the file exists; save under another name, or remove it", path.display());
-        }
-        let write = || -> std::io::Result<()> {
-            let mut file = AtomicFile::create(&OsFileSystem::shared(), &path)?;
-            file.write_all(game.to_string().as_bytes())?;
-            file.persist(replace).map(drop)
+        let mut file = match OutputFile::create(&path, replace, &[]) {
+            Err(OutputError::Exists { path }) => {
+                bail!("{}: the file exists; save under another name, or remove it", path.display())
+            }
+            created => created?,
         };
-        write().with_context(|| format!("{}: cannot write", path.display()))?;
+        let written = file.write_all(game.to_string().as_bytes());
+        written.with_context(|| format!("{}: cannot write", path.display()))?;
+        file.finish()?;
         print_line(&format!("saved {}", path.display()))?;
         self.file = Some(path);
         Ok(())

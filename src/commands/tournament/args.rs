@@ -1,7 +1,6 @@
 //! Arguments that the parts of `tournament` and `match` share.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -9,6 +8,7 @@ use sternhalma_engine::ProtocolLog;
 use sternhalma_ggp::arena::Shard;
 
 use crate::args::limits::MemoryArgs;
+use crate::args::output::OutputPath;
 use crate::args::threads::threads;
 use crate::values::positive;
 
@@ -23,10 +23,10 @@ pub struct RunArgs {
     threads: Option<NonZeroUsize>,
     /// Log of all games, a JSON object per line; for a series file, a directory with a log per game
     #[arg(long, value_name = "FILE", help_heading = "Resources")]
-    pub log: Option<PathBuf>,
+    pub log: Option<OutputPath>,
     /// File to which all lines of the engine protocol are added, with time, game and player
     #[arg(long, value_name = "FILE", help_heading = "Resources")]
-    debug: Option<PathBuf>,
+    debug: Option<OutputPath>,
     #[command(flatten)]
     pub memory: MemoryArgs,
 }
@@ -38,7 +38,7 @@ impl RunArgs {
 
     /// Opens the log of the engine protocol.
     pub fn protocol_log(&self) -> Result<Option<ProtocolLog>> {
-        let open = |path: &PathBuf| {
+        let open = |path: &OutputPath| {
             ProtocolLog::open(path).with_context(|| format!("{}: cannot write the protocol log", path.display()))
         };
         self.debug.as_ref().map(open).transpose()

@@ -1,6 +1,6 @@
 //! `tournament show` and `tournament merge`: the results in logs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -8,7 +8,9 @@ use sternhalma_ggp::arena::{GameLog, GameRecord, MergedLogs, Schedule, Standings
 
 use super::game::{self, GameFormat};
 use super::{series, single};
+use crate::args::output::OutputPath;
 use crate::args::tournament::TournamentOptions;
+use crate::context::CommandContext;
 use crate::output::CommandOutcome;
 use crate::resources::report_memory_limited;
 use crate::values::count;
@@ -24,7 +26,10 @@ pub struct MergeArgs {
     logs: Vec<PathBuf>,
     /// New log, compressed if its name ends in `.zst`; for directories, a new directory of compressed logs
     #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    output: Option<OutputPath>,
+    /// Replace the file if it exists
+    #[arg(long, requires = "output")]
+    force: bool,
     #[command(flatten)]
     results: ResultArgs,
 }
@@ -107,11 +112,13 @@ pub fn show(args: &ShowArgs) -> Result<CommandOutcome> {
     args.results.print(schedule, &records)
 }
 
-pub fn merge(args: &MergeArgs) -> Result<CommandOutcome> {
+pub fn merge(ctx: &CommandContext, args: &MergeArgs) -> Result<CommandOutcome> {
     if !args.logs.iter().any(|path| path.is_dir()) {
+        let inputs: Vec<&Path> = args.logs.iter().map(PathBuf::as_path).collect();
+        let output = args.output.as_ref().map(|output| ctx.output(output, args.force, &inputs)).transpose()?;
         let (schedule, records) = merge_logs(&args.logs)?;
-        if let Some(output) = &args.output {
-            GameLog::create(output, &schedule, &records)?;
+        if let Some(output) = output {
+            GameLog::write(output, &schedule, &records)?;
         }
         return args.results.print(schedule, &records);
     }

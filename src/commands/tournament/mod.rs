@@ -56,7 +56,7 @@ enum TournamentCommand {
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     match &args.command {
-        Some(TournamentCommand::Merge(args)) => return logs::merge(args),
+        Some(TournamentCommand::Merge(args)) => return logs::merge(ctx, args),
         Some(TournamentCommand::Show(args)) => return logs::show(args),
         Some(TournamentCommand::Openings(args)) => return openings::run(ctx, args),
         Some(TournamentCommand::Rate(args)) => return rate::run(args),

@@ -9,17 +9,18 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args as ClapArgs;
-use sternhalma_data::table::fs::{AtomicFile, OsFileSystem};
 use sternhalma_engine::{
     BalanceTest, ChineseCheckers, Config, Distances, DistinctOpenings, Filter, GameSetup, GameState, OpeningSearch,
     player_within,
 };
+use sternhalma_files::OutputFile;
 use sternhalma_ggp::arena::{ArenaGame, GameLog, GameRecord, SearchValue};
 use sternhalma_ggp::statistics::equal_chances;
 use sternhalma_ggp::{Game, Limits};
 
 use crate::args::board::BoardArgs;
 use crate::args::limits::MemoryArgs;
+use crate::args::output::OutputPath;
 use crate::args::player::{DEFAULT_PLAYER, PlayerArgs, distances_or_estimates};
 use crate::args::rule_set::GameRulesArgs;
 use crate::args::threads::threads;
@@ -45,7 +46,10 @@ const SHORT_MARGIN: f64 = 0.75;
 pub struct Args {
     /// File to write, with an opening per line
     #[arg(short, long, value_name = "FILE")]
-    output: PathBuf,
+    output: OutputPath,
+    /// Replace the file if it exists
+    #[arg(long)]
+    force: bool,
     /// Openings to write
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = count::<usize>(1))]
     count: usize,
@@ -106,8 +110,8 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let advantage = advantage(args, &game)?;
     let config = args.players.roster()?.config(&args.player)?;
     let distances = distances_or_estimates(ctx, setup.board, args.players.table())?;
-    let file = AtomicFile::create(&OsFileSystem::shared(), &args.output)
-        .with_context(|| format!("{}: cannot write", args.output.display()))?;
+    let inputs: Vec<&Path> = distances.table().iter().map(|table| table.path()).collect();
+    let file = ctx.output(&args.output, args.force, &inputs)?;
     let mut search = opening_search(args, &config, setup, &distances)?;
     let mut drawn = DistinctOpenings::new(setup, args.plies.clone(), args.seed);
     let stop = ctx.stop()?;
@@ -121,7 +125,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     progress.finish();
     let kept = &found[args.skip.min(found.len())..];
     if !kept.is_empty() {
-        write(file, &args.output, &text(ctx, args, &game, &distances, &advantage, kept))?;
+        write(file, &text(ctx, args, &game, &distances, &advantage, kept))?;
     }
     let written = match kept.len() {
         0 => "nothing is written".to_owned(),
@@ -220,9 +224,9 @@ fn text(
     text
 }
 
-fn write(mut file: AtomicFile, path: &Path, text: &str) -> Result<()> {
-    let failed = || format!("{}: cannot write", path.display());
-    std::io::Write::write_all(&mut file, text.as_bytes()).with_context(failed)?;
-    file.persist(true).with_context(failed)?;
+fn write(mut file: OutputFile, text: &str) -> Result<()> {
+    let failed = format!("{}: cannot write", file.path().display());
+    std::io::Write::write_all(&mut file, text.as_bytes()).context(failed)?;
+    file.finish()?;
     Ok(())
 }

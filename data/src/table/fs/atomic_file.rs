@@ -33,8 +33,10 @@ impl AtomicFile {
     /// Creates a file that will become `path`.
     ///
     /// # Errors
-    /// If the file cannot be created, or another process is creating it.
+    /// If the file cannot be created; if another process is creating it; or if `path` is that of a device, a pipe
+    /// or a symbolic link.
     pub fn create(file_system: &Arc<dyn FileSystem>, path: &Path) -> io::Result<AtomicFile> {
+        sternhalma_files::check_regular(path)?;
         let file = file_system.create(&AtomicFile::temporary_path(path))?;
         Ok(AtomicFile::new(file_system, path, file, false))
     }
@@ -76,8 +78,7 @@ impl AtomicFile {
 
     /// Returns the temporary name of a file that will become `path`.
     pub fn temporary_path(path: &Path) -> PathBuf {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        path.with_file_name(format!(".{name}.writing"))
+        sternhalma_files::temporary_path(path)
     }
 
     /// Returns the final path.

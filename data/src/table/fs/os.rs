@@ -1,6 +1,6 @@
 //! The file system of the operating system.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
@@ -41,21 +41,7 @@ impl OsFileSystem {
 
 impl FileSystem for OsFileSystem {
     fn create(&self, path: &Path) -> io::Result<Box<dyn RandomAccessFile>> {
-        loop {
-            // The file may be in use, so it is not truncated before it is locked.
-            let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-            lock(&file)?;
-            // The previous holder of the lock may have renamed the file.
-            if !is_at(&file, path) {
-                continue;
-            }
-            if has_another_name(&file) {
-                std::fs::remove_file(path)?;
-            } else {
-                file.set_len(0)?;
-                return Ok(self.file(file));
-            }
-        }
+        Ok(self.file(sternhalma_files::open_locked(path, true, false)?))
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn RandomAccessFile>> {
@@ -63,22 +49,11 @@ impl FileSystem for OsFileSystem {
     }
 
     fn reopen(&self, path: &Path) -> io::Result<Box<dyn RandomAccessFile>> {
-        let file = OpenOptions::new().read(true).write(true).open(path)?;
-        lock(&file)?;
-        Ok(self.file(file))
+        Ok(self.file(sternhalma_files::open_locked(path, false, false)?))
     }
 
     fn rename(&self, from: &Path, to: &Path, replace: bool) -> io::Result<()> {
-        if replace {
-            return std::fs::rename(from, to);
-        }
-        match std::fs::hard_link(from, to) {
-            Ok(()) => std::fs::remove_file(from),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
-            // The file system has no hard links.
-            Err(_) if !to.exists() => std::fs::rename(from, to),
-            Err(_) => Err(io::ErrorKind::AlreadyExists.into()),
-        }
+        sternhalma_files::place(from, to, replace)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
@@ -94,45 +69,12 @@ impl FileSystem for OsFileSystem {
     }
 
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
-        if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
+        sternhalma_files::sync_directory(path)
     }
 
     fn traffic(&self) -> Traffic {
         Traffic { read: self.counts.read.load(Relaxed), written: self.counts.written.load(Relaxed) }
     }
-}
-
-fn lock(file: &File) -> io::Result<()> {
-    file.try_lock().map_err(|error| match error {
-        TryLockError::WouldBlock => io::Error::new(io::ErrorKind::ResourceBusy, "another process is using it"),
-        TryLockError::Error(error) => error,
-    })
-}
-
-#[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let same = |file: std::fs::Metadata, path: std::fs::Metadata| (file.dev(), file.ino()) == (path.dev(), path.ino());
-    file.metadata().is_ok_and(|file| std::fs::metadata(path).is_ok_and(|path| same(file, path)))
-}
-
-/// Returns whether the file has a second name. A process killed during a
-/// rename leaves two names for a complete file, which must not be overwritten.
-#[cfg(unix)]
-fn has_another_name(file: &File) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    file.metadata().is_ok_and(|file| file.nlink() > 1)
-}
-
-#[cfg(not(unix))]
-fn has_another_name(_: &File) -> bool {
-    false
-}
-
-#[cfg(not(unix))]
-fn is_at(_: &File, _: &Path) -> bool {
-    // An open file cannot be renamed on these systems.
-    true
 }
 
 impl RandomAccessFile for OsFile {
