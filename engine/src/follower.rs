@@ -2,6 +2,7 @@
 
 use crate::engine_player::EnginePlayer;
 use crate::game::{Action, GameState};
+use crate::history::GameHistory;
 
 /// A player, and the game that it has followed.
 pub struct Follower {
@@ -29,6 +30,13 @@ impl Follower {
         actions[known..].iter().for_each(|&action| self.player.observe(action));
         self.followed = Some((*start, actions.to_vec()));
         &mut *self.player
+    }
+
+    /// Returns the player after it has followed a game from its start, whatever it knew before.
+    pub fn follow_anew(&mut self, game: &GameHistory, seed: u64) -> &mut dyn EnginePlayer {
+        self.forget();
+        let actions: Vec<Action> = game.actions().collect();
+        self.follow(game.start(), &actions, seed)
     }
 
     /// Forgets the game, so that the player begins another one.

@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 use sternhalma_data::{Board, CellSet, Move, Position, Probe, RuleSet, Side, State as ArmyState, Table, TableError};
-use sternhalma_engine::ugi::legal_action;
-use sternhalma_engine::{Action, ChineseCheckers, Distances, Filter, GameState, Outcome, Separated, board_of};
+use sternhalma_engine::ugi::play_text;
+use sternhalma_engine::{
+    Action, ChineseCheckers, Distances, Filter, GameHistory, GameState, Outcome, Separated, board_of,
+};
 use sternhalma_ggp::Game;
 
 use crate::error::ApiError;
@@ -12,12 +14,10 @@ use crate::rows::{DistanceRow, MoveRow, best_first};
 /// The board of `startpos`, if no table is named: its size and its pieces.
 const DEFAULT_BOARD: (u64, u64) = (9, 6);
 
-/// The rules of a board, and a state of its game.
+/// A game on a board, at a position.
 pub struct Placed {
-    /// The rules.
-    pub game: ChineseCheckers,
-    /// The state.
-    pub state: GameState,
+    /// The game since the position of a request.
+    pub history: GameHistory,
 }
 
 impl Placed {
@@ -34,8 +34,8 @@ impl Placed {
         };
         let board = board_of(&position).map_err(ApiError::invalid)?;
         let game = ChineseCheckers::new(board, Filter::All).with_rules(rules);
-        let state = game.state(&position).ok_or_else(|| ApiError::invalid("no game has this position"))?;
-        Ok(Placed { game, state })
+        let history = GameHistory::at(game, position).ok_or_else(|| ApiError::invalid("no game has this position"))?;
+        Ok(Placed { history })
     }
 
     /// Plays a move.
@@ -43,9 +43,17 @@ impl Placed {
     /// # Errors
     /// If the move is not legal.
     pub fn play(&mut self, text: &str) -> Result<Action, ApiError> {
-        let action = legal_action(&self.game, &self.state, text).map_err(ApiError::invalid)?;
-        self.game.play_action(&mut self.state, action);
-        Ok(action)
+        play_text(&mut self.history, text).map_err(ApiError::invalid)
+    }
+
+    /// Returns the rules.
+    pub fn game(&self) -> &ChineseCheckers {
+        self.history.rules()
+    }
+
+    /// Returns the state after the moves.
+    pub fn state(&self) -> &GameState {
+        self.history.state()
     }
 }
 

@@ -2,12 +2,12 @@
 
 use anyhow::Result;
 use clap::Args;
-use sternhalma_data::{Position, RuleSet};
-use sternhalma_engine::ChineseCheckers;
+use sternhalma_data::RuleSet;
+use sternhalma_engine::GameHistory;
 
 use super::limits::{LimitArgs, MemoryArgs};
 use super::player::PlayerArgs;
-use super::position::{PositionArgs, rules};
+use super::position::PositionArgs;
 use super::rule_set::{DEFAULT_RULES, rule_set};
 use crate::values::count;
 
@@ -32,12 +32,11 @@ pub struct EngineArgs {
 }
 
 impl EngineArgs {
-    /// Returns the position, and the game with its rule set and ply limit.
+    /// Returns the game up to the position, with its rule set and ply limit.
     ///
     /// # Errors
     /// If the text is not a position, or a move is illegal.
-    pub fn game(&self) -> Result<(Position, ChineseCheckers)> {
-        let (position, rule_set) = self.position.with_rules(self.rules, DEFAULT_RULES)?;
-        Ok((position, rules(&position)?.with_rules(rule_set).with_ply_limit(self.players.ply_limit)))
+    pub fn game(&self) -> Result<GameHistory> {
+        self.position.game(self.rules, DEFAULT_RULES, self.players.ply_limit)
     }
 }

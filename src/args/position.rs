@@ -8,7 +8,7 @@ use anyhow::{Context, Error, Result, bail};
 use clap::Args;
 use sternhalma_data::{Position, RuleSet};
 use sternhalma_engine::record::AnnotatedGame;
-use sternhalma_engine::ugi::legal_action;
+use sternhalma_engine::ugi::play_text;
 use sternhalma_engine::{ChineseCheckers, Filter, GameHistory, board_of};
 
 use super::board::BoardArgs;
@@ -42,6 +42,32 @@ impl PositionArgs {
         let rules = rules.unwrap_or(otherwise);
         Ok((parse_position(&text, self.board, rules)?, rules))
     }
+
+    /// Returns the game up to the position, with the rule set that [`with_rules`](PositionArgs::with_rules) returns and
+    /// this ply limit. A result that a saved game declares does not count.
+    ///
+    /// # Errors
+    /// If the text is not a position, or a move is illegal.
+    pub fn game(&self, rule_set: Option<RuleSet>, otherwise: RuleSet, ply_limit: u32) -> Result<GameHistory> {
+        let text = self.position.join(" ");
+        let path = Path::new(&text);
+        if !path.is_file() {
+            return parse_game(&text, self.board, |rules| {
+                rules.with_rules(rule_set.unwrap_or(otherwise)).with_ply_limit(ply_limit)
+            });
+        }
+        let mut record = read_record(path)?;
+        (record.rules, record.ply_limit) = (rule_set.unwrap_or(record.rules), ply_limit);
+        record.result = None;
+        let game = GameHistory::from_record(rules(&record.start)?, &record);
+        let (path, rules) = (path.display(), record.rules);
+        game.with_context(|| {
+            format!(
+                "{path}: a move of the game is illegal with the rules {rules} and the ply limit {ply_limit}; give its \
+                 last position instead of the file"
+            )
+        })
+    }
 }
 
 /// Parses the text of a position, whose moves follow the given rules. `startpos` is on the given board.
@@ -50,18 +76,27 @@ pub fn parse_position(text: &str, board: BoardArgs, rule_set: RuleSet) -> Result
     if path.is_file() {
         return Ok(read_game(path)?.position());
     }
+    if !text.contains(" moves ") {
+        return parse_start(text, board);
+    }
+    Ok(parse_game(text, board, |rules| rules.with_rules(rule_set))?.position())
+}
+
+/// Parses the text of a position, and returns the game with its moves by the rules that `change` makes of those of
+/// the board.
+fn parse_game(
+    text: &str,
+    board: BoardArgs,
+    change: impl FnOnce(ChineseCheckers) -> ChineseCheckers,
+) -> Result<GameHistory> {
     let (start, moves) = text.split_once(" moves ").unwrap_or((text, ""));
     let position = parse_start(start, board)?;
-    if moves.is_empty() {
-        return Ok(position);
-    }
-    let game = rules(&position)?.with_rules(rule_set);
-    let mut state = game.state(&position).expect("the board is that of the position");
+    let game = GameHistory::at(change(rules(&position)?), position);
+    let mut game = game.expect("the board is that of the position");
     for text in moves.split_whitespace() {
-        let action = legal_action(&game, &state, text)?;
-        game.play_action(&mut state, action);
+        play_text(&mut game, text)?;
     }
-    Ok(game.position(&state))
+    Ok(game)
 }
 
 /// Parses the text of a position without moves.

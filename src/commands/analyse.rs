@@ -4,7 +4,7 @@ use anyhow::{Result, anyhow};
 use serde::Serialize;
 use sternhalma_data::{Geometry, Probe, Side};
 use sternhalma_engine::{
-    AnalysedMove, ChineseCheckers, Distances, GameState, Outcome, SearchValue, analyse, player_within, ugi,
+    AnalysedMove, ChineseCheckers, Distances, Follower, GameState, Outcome, SearchValue, analyse, player_within, ugi,
 };
 
 use crate::args::engine::EngineArgs;
@@ -79,27 +79,27 @@ struct LineRow {
 }
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
-    let (position, game) = args.engine.game()?;
+    let history = args.engine.game()?;
+    let (position, game, state) = (history.position(), history.rules(), history.state());
     let board = game.board();
-    let state = game.state(&position).expect("the board is that of the position");
     let config = args.engine.players.roster()?.config(&args.player)?;
     let distances = distances_or_estimates(ctx, board, args.engine.players.table())?;
-    let found = match state.outcome() {
+    let found = match history.outcome() {
         Some(_) => Vec::new(),
         None => {
             let player = player_within(&config, game.setup(), Some(&distances), &args.engine.memory.budget());
-            let mut player = player.map_err(|reason| anyhow!(reason))?;
-            player.reset(args.engine.seed);
-            analyse(&mut *player, &state, args.engine.limits.limits(), args.lines as usize, &AtomicBool::new(false))
+            let mut follower = Follower::new(player.map_err(|reason| anyhow!(reason))?);
+            let player = follower.follow_anew(&history, args.engine.seed);
+            analyse(player, state, args.engine.limits.limits(), args.lines as usize, &AtomicBool::new(false))
         }
     };
     let geometry = game.geometry();
-    let [x, o] = Side::BOTH.map(|side| army_distance(&distances, &game, &state, side));
+    let [x, o] = Side::BOTH.map(|side| army_distance(&distances, game, state, side));
     let report = Report {
         position: position.to_string(),
         side: state.player().to_string(),
         ply: state.ply(),
-        result: state.outcome().map(result_text),
+        result: history.outcome().map(result_text),
         player: args.player.clone(),
         table: distances.table().map(|table| table.path().display().to_string()),
         x: x?,
@@ -108,7 +108,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     };
     output::answer(args.json, &report, || {
         let drawing = args.board.then(|| drawing().draw(&position));
-        [report.heading(&game), report.distances()]
+        [report.heading(game), report.distances()]
             .into_iter()
             .chain(drawing)
             .chain(report.lines.iter().map(|line| line.text.clone()))

@@ -121,10 +121,10 @@ impl Args {
         let distances = table.map_or_else(|| Distances::estimated(board), Distances::new);
         let setup = GameSetup { board, rules: game.rules, ply_limit: game.ply_limit };
         let player = player_within(&config, setup, Some(&distances), &self.memory.budget());
-        let mut player = player.map_err(|reason| anyhow!(reason))?;
+        let player = player.map_err(|reason| anyhow!(reason))?;
         let stop = ctx.stop()?;
         let mut progress = SearchProgress::new(saved.positions() as u64);
-        saved.search(&mut *player, self.seed, self.limits.limits(), &stop, &mut || progress.advance());
+        saved.search(player, self.seed, self.limits.limits(), &stop, &mut || progress.advance());
         progress.finish();
         if stop.load(Relaxed) {
             bail!("interrupted: no page was written");

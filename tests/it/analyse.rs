@@ -134,3 +134,34 @@ fn the_rules_are_given_or_those_of_a_saved_game_or_the_default() {
         assert!(!lists(position, "--rules blocked-goal"), "{position}");
     }
 }
+
+/// A game whose next move `d1-d3` makes a position occur for the third time.
+const REPEATED: &str = "2x1/3x/3x/ooo1 o 10 moves a1-a2 d3-d1 a2-a1 d1-d3 a1-a2 d3-d1 a2-a1";
+
+/// The position after that game. Without the game, `d1-d3` wins.
+const REPEATED_END: &str = "2x1/4/3x/ooox x 17";
+
+#[test]
+fn an_analysis_follows_the_game() {
+    let env = TestEnv::new();
+    let found = analysis(&env, REPEATED, "");
+    assert_eq!(found["lines"][0]["score"], json!({ "lead": 0.0 }), "{found}");
+    assert_eq!(found["position"], REPEATED_END);
+    let alone = analysis(&env, REPEATED_END, "");
+    assert_eq!((&alone["lines"][0]["move"], &alone["lines"][0]["score"]), (&json!("d1-d3"), &json!({ "win_in": 3 })));
+    // The same game as a file.
+    let (start, moves) = REPEATED.split_once(" moves ").unwrap();
+    let record = format!("[Start \"{start}\"]\n[Rules \"blocked-goal\"]\n\n{moves} *\n");
+    std::fs::write(env.path("g.shg"), record).unwrap();
+    let file = env.path("g.shg");
+    let of_file = analysis(&env, file.to_str().unwrap(), "");
+    assert_eq!(of_file["lines"][0]["score"], found["lines"][0]["score"]);
+    // After the third occurrence the game is over.
+    let over = analysis(&env, &format!("{REPEATED} d1-d3"), "");
+    assert_eq!((&over["result"], &over["lines"]), (&json!("the game is drawn"), &json!([])));
+    let message = env.run_args(["analyse", &format!("{REPEATED} d1-d3 a1-a2")]).failure();
+    assert!(message.contains("by repetition"), "{message}");
+    // A search that does not see repetition proves nothing after repeats.
+    let other = analysis(&env, REPEATED, "--player ab-lookup,moves=all");
+    assert!(other["lines"][0]["score"].get("win_in").is_none(), "{other}");
+}

@@ -57,8 +57,9 @@ fn a_player_searches_every_position() {
     assert!(found["table"].is_null());
     let (positions, searches) = (found["positions"].as_array().unwrap(), found["searches"].as_array().unwrap());
     assert_eq!(searches.len(), positions.len());
-    for (position, search) in positions.iter().zip(searches) {
-        assert_eq!(search["position"], position[0]);
+    // No position of the record occurs twice.
+    for (number, (position, search)) in positions.iter().zip(searches).enumerate() {
+        assert_eq!(search["node"], number);
         let info = &search["info"];
         assert!(info["value"]["value"].is_number() && info["nodes"].as_u64().unwrap() >= 1, "{info}");
         let best: Vec<&str> = info["pv"][0].as_str().unwrap().split('-').collect();

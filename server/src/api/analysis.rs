@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use sternhalma_builder::Observer;
 use sternhalma_data::{RuleSet, Side};
 use sternhalma_engine::ugi::action_text;
-use sternhalma_engine::{Config, Distances, SearchInfo, analyse_watched, player_within};
+use sternhalma_engine::{Config, Distances, Follower, SearchInfo, analyse_watched, player_within};
 use sternhalma_ggp::arena::MOVE_NODES;
 use sternhalma_ggp::{Limits, MemoryBudget};
 use tokio_stream::StreamExt;
@@ -51,7 +51,7 @@ pub struct AnalysisParams {
     seconds: Option<f64>,
     playouts: Option<u64>,
     lines: Option<usize>,
-    /// Moves that are played before the search.
+    /// The moves of the game from the position on; the search begins after them.
     moves: Option<String>,
 }
 
@@ -86,7 +86,7 @@ impl AnalysisParams {
         for text in moves {
             placed.play(text)?;
         }
-        match placed.state.outcome() {
+        match placed.history.outcome() {
             None => Ok(placed),
             Some(_) => Err(ApiError::invalid("the game is over")),
         }
@@ -124,16 +124,16 @@ impl Observer for StopFlag<'_> {
 impl Job {
     /// Searches, and sends the events.
     fn run(&self, app: &App, events: &Reports<Event>) -> Result<(), ApiError> {
-        let Placed { game, state } = &self.placed;
+        let (game, state) = (self.placed.game(), self.placed.state());
         let (board, geometry) = (game.board(), game.geometry());
         let distances = self.distances(app)?;
         let player = player_within(&self.config, game.setup(), Some(&distances), &self.memory);
-        let mut player = player.map_err(ApiError::invalid)?;
-        player.reset(SEED);
+        let mut follower = Follower::new(player.map_err(ApiError::invalid)?);
+        let player = follower.follow_anew(&self.placed.history, SEED);
         let mut watch = |index, info: &SearchInfo| {
             events.report(index, event("info", &InfoRow::new(geometry, index, info)));
         };
-        let found = analyse_watched(&mut *player, state, self.limits, self.lines, &self.stop, &mut watch);
+        let found = analyse_watched(player, state, self.limits, self.lines, &self.stop, &mut watch);
         let best = found.first().ok_or_else(|| ApiError::internal("the player has chosen no move"))?;
         let occupied = state.army(Side::X) | state.army(Side::O);
         let path = best.action.map_or_else(Vec::new, |mv| path(board, occupied.without(mv.from), mv));
@@ -144,7 +144,7 @@ impl Job {
 
     /// Returns the best table of the board, checked, or estimates.
     fn distances(&self, app: &App) -> Result<Distances, ApiError> {
-        let board = self.placed.game.board();
+        let board = self.placed.game().board();
         let open = if self.config.needs_table() { app.tables.best(board)? } else { None };
         let Some(open) = open else { return Ok(Distances::estimated(board)) };
         open.check_all(&StopFlag(&self.stop))?;

@@ -43,16 +43,16 @@ async fn look_up(
     let job = move |_| {
         let named = table.map(|name| shared.tables.open(&name)).transpose()?;
         let mut placed = Placed::parse(&position, named.as_ref().map(|open| open.table.board()), rules)?;
-        if let Some(open) = named.as_ref().filter(|open| open.table.board() != placed.game.board()) {
-            let (board, found) = (open.table.board(), placed.game.board());
+        if let Some(open) = named.as_ref().filter(|open| open.table.board() != placed.game().board()) {
+            let (board, found) = (open.table.board(), placed.game().board());
             return Err(ApiError::invalid(format!("the table is of {board}, and the position of {found}")));
         }
         if let Some(mv) = mv {
             placed.play(&mv)?;
         }
-        let open = named.map_or_else(|| shared.tables.best(placed.game.board()), |open| Ok(Some(open)))?;
+        let open = named.map_or_else(|| shared.tables.best(placed.game().board()), |open| Ok(Some(open)))?;
         let table = open.as_deref().map(|open| (open.name.as_str(), &*open.table));
-        Ok(Json(PositionAnswer::new(&placed.game, &placed.state, table)?))
+        Ok(Json(PositionAnswer::new(placed.game(), placed.state(), table)?))
     };
     app.work.run(job).await
 }

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use serde::{Deserialize, Serialize};
 use sternhalma_data::{Table, TableError};
 use sternhalma_engine::record::{AnnotatedGame, JsonGame, MoveLine};
-use sternhalma_engine::{ChineseCheckers, EnginePlayer, Filter, GameSetup, GameState, analyse, board_of};
+use sternhalma_engine::{
+    Action, ChineseCheckers, EnginePlayer, Filter, Follower, GameSetup, GameState, Repetitions, analyse, board_of,
+};
 use sternhalma_ggp::Limits;
 
 use super::document::inline;
@@ -34,16 +36,25 @@ const MOST_POSITIONS: usize = 20_000;
 /// ```
 pub struct SavedGame {
     rules: ChineseCheckers,
-    /// The different positions, in variations too.
-    states: Vec<GameState>,
+    /// The positions in the order of the record, in variations too.
+    nodes: Vec<Node>,
     data: Data,
+}
+
+/// A position of a game.
+struct Node {
+    /// The number of the position before, and the action between; `None` at the start.
+    before: Option<(usize, Action)>,
+    state: GameState,
 }
 
 /// The result of a search of a position.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Search {
-    position: String,
+    /// The number of the position: 0 is the start, and the positions after the moves follow in the order in which the
+    /// record has the moves, each move before its variations.
+    node: usize,
     info: InfoRow,
 }
 
@@ -80,11 +91,13 @@ impl SavedGame {
     /// # Errors
     /// If the game has too many positions, or the table cannot be read.
     pub fn new(game: &AnnotatedGame, table: Option<(&str, &Table)>) -> Result<SavedGame, SavedGameError> {
-        let Positions { rules, states, .. } = Positions::of(game)?;
-        let mut positions = Vec::with_capacity(states.len());
-        for state in &states {
-            let facts = PositionAnswer::new(&rules, state, table)?;
-            positions.push((rules.position(state).to_string(), facts.short()));
+        let (rules, nodes) = nodes_of(game)?;
+        let (mut positions, mut known) = (Vec::new(), HashSet::new());
+        for Node { state, .. } in &nodes {
+            let position = rules.position(state).to_string();
+            if known.insert(position.clone()) {
+                positions.push((position, PositionAnswer::new(&rules, state, table)?.short()));
+            }
         }
         let data = Data {
             record: JsonGame::from(game),
@@ -93,12 +106,12 @@ impl SavedGame {
             positions,
             searches: Vec::new(),
         };
-        Ok(SavedGame { rules, states, data })
+        Ok(SavedGame { rules, nodes, data })
     }
 
     /// Returns the number of positions, in variations too.
     pub fn positions(&self) -> usize {
-        self.states.len()
+        self.nodes.len()
     }
 
     /// Adds results of searches.
@@ -106,28 +119,44 @@ impl SavedGame {
         self.data.searches.extend(searches);
     }
 
-    /// Searches all positions. The search ends early after `stop` is set. Calls `advance` after each position.
+    /// Searches all positions, with a player that has followed the game to each of them. The search ends early after
+    /// `stop` is set. Calls `advance` after each position.
     pub fn search(
         &mut self,
-        player: &mut dyn EnginePlayer,
+        player: Box<dyn EnginePlayer>,
         seed: u64,
         limits: Limits,
         stop: &AtomicBool,
         advance: &mut dyn FnMut(),
     ) {
-        for state in &self.states {
+        let mut follower = Follower::new(player);
+        for (node, Node { state, .. }) in self.nodes.iter().enumerate() {
             if stop.load(Relaxed) {
                 return;
             }
-            if state.outcome().is_none() {
-                player.reset(seed);
+            let (actions, repetitions) = self.line_to(node);
+            if state.outcome().is_none() && !repetitions.is_over() {
+                // A result does not depend on the order of the searches.
+                follower.forget();
+                let player = follower.follow(&self.nodes[0].state, &actions, seed);
                 let found = analyse(player, state, limits, 1, stop);
                 let info = found.first().map(|found| InfoRow::new(self.rules.geometry(), 0, &found.info));
-                let position = self.rules.position(state).to_string();
-                self.data.searches.extend(info.map(|info| Search { position, info }));
+                self.data.searches.extend(info.map(|info| Search { node, info }));
             }
             advance();
         }
+    }
+
+    /// Returns the actions from the start to a position, and the placements on the way.
+    fn line_to(&self, node: usize) -> (Vec<Action>, Repetitions) {
+        let before = |&node: &usize| self.nodes[node].before.map(|(before, _)| before);
+        let mut line: Vec<usize> = std::iter::successors(Some(node), before).collect();
+        line.reverse();
+        let mut repetitions = Repetitions::default();
+        for &node in &line {
+            repetitions.push(&self.rules, &self.nodes[node].state);
+        }
+        (line.iter().filter_map(|&node| self.nodes[node].before.map(|(_, action)| action)).collect(), repetitions)
     }
 
     /// Returns the page: one document that loads nothing.
@@ -141,43 +170,37 @@ impl SavedGame {
     }
 }
 
-/// The different positions of a game, in variations too.
-struct Positions {
-    rules: ChineseCheckers,
-    known: HashSet<String>,
-    states: Vec<GameState>,
+/// Returns the rules of a game, and its positions.
+fn nodes_of(game: &AnnotatedGame) -> Result<(ChineseCheckers, Vec<Node>), SavedGameError> {
+    let board = board_of(&game.start).map_err(SavedGameError::Game)?;
+    let rules = ChineseCheckers::of(GameSetup { board, rules: game.rules, ply_limit: game.ply_limit }, Filter::All);
+    let missing = || SavedGameError::Game("no game has this position".to_owned());
+    let state = rules.state(&game.start).ok_or_else(missing)?;
+    let mut nodes = vec![Node { before: None, state }];
+    add_line(&rules, &mut nodes, 0, &game.line)?;
+    Ok((rules, nodes))
 }
 
-impl Positions {
-    fn of(game: &AnnotatedGame) -> Result<Positions, SavedGameError> {
-        let board = board_of(&game.start).map_err(SavedGameError::Game)?;
-        let rules = ChineseCheckers::of(GameSetup { board, rules: game.rules, ply_limit: game.ply_limit }, Filter::All);
-        let missing = || SavedGameError::Game("no game has this position".to_owned());
-        let start = rules.state(&game.start).ok_or_else(missing)?;
-        let mut positions = Positions { rules, known: HashSet::new(), states: Vec::new() };
-        positions.add(start)?;
-        positions.follow(start, &game.line)?;
-        Ok(positions)
-    }
-
-    fn add(&mut self, state: GameState) -> Result<(), SavedGameError> {
-        if self.known.insert(self.rules.position(&state).to_string()) {
-            self.states.push(state);
+/// Adds the positions of a line after the one with a number.
+fn add_line(
+    rules: &ChineseCheckers,
+    nodes: &mut Vec<Node>,
+    mut last: usize,
+    line: &MoveLine,
+) -> Result<(), SavedGameError> {
+    for mv in &line.moves {
+        let (before, mut state) = (last, nodes[last].state);
+        rules.play_action(&mut state, mv.action);
+        last = nodes.len();
+        nodes.push(Node { before: Some((before, mv.action)), state });
+        if nodes.len() > MOST_POSITIONS {
+            return Err(SavedGameError::TooLong);
         }
-        if self.states.len() > MOST_POSITIONS { Err(SavedGameError::TooLong) } else { Ok(()) }
-    }
-
-    fn follow(&mut self, mut state: GameState, line: &MoveLine) -> Result<(), SavedGameError> {
-        for mv in &line.moves {
-            let before = state;
-            self.rules.play_action(&mut state, mv.action);
-            self.add(state)?;
-            for variation in &mv.variations {
-                self.follow(before, variation)?;
-            }
+        for variation in &mv.variations {
+            add_line(rules, nodes, before, variation)?;
         }
-        Ok(())
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -208,8 +231,11 @@ mod tests {
         let saved = SavedGame::new(&game, Some(("t", &table))).unwrap();
         let data = data(&saved.page().unwrap());
         // The start, two moves, and the variations with a common first move.
-        assert_eq!((saved.positions(), data["positions"].as_array().unwrap().len()), (7, 7));
-        for (state, row) in saved.states.iter().zip(data["positions"].as_array().unwrap()) {
+        assert_eq!((saved.positions(), data["positions"].as_array().unwrap().len()), (8, 7));
+        let mut known = HashSet::new();
+        let states = saved.nodes.iter().map(|node| &node.state);
+        let states = states.filter(|state| known.insert(saved.rules.position(state).to_string()));
+        for (state, row) in states.zip(data["positions"].as_array().unwrap()) {
             let answer = PositionAnswer::new(&saved.rules, state, Some(("t", &table))).unwrap();
             let full = serde_json::to_value(&answer).unwrap();
             assert_eq!(row[0], full["position"]);
@@ -235,6 +261,31 @@ mod tests {
             let moves = row[1]["moves"].as_str().unwrap();
             assert!(row[1]["x"].is_null() && !moves.contains(['=', '<']) && moves.contains('-'), "{row}");
         }
+    }
+
+    #[test]
+    fn searches_follow_the_line_to_their_position() {
+        // The last move of the main line makes a position occur for the third time; the variation reaches the position
+        // before it with another history.
+        let text = "[Start \"2x1/3x/3x/ooo1 o 10\"]\n[Rules \"blocked-goal\"]\n\n\
+            a1-a2 d3-d1 a2-a1 d1-d3 (d1-d4 a1-a2) a1-a2 d3-d1 (d3-d4) a2-a1 *";
+        let game: AnnotatedGame = text.parse().unwrap();
+        let mut saved = SavedGame::new(&game, None).unwrap();
+        assert_eq!(saved.positions(), 11);
+        let config = sternhalma_engine::Roster::built_in().config("sternhalma,table_megabytes=1").unwrap();
+        let distances = sternhalma_engine::Distances::estimated(saved.rules.board());
+        let player = sternhalma_engine::player(&config, saved.rules.setup(), Some(&distances)).unwrap();
+        saved.search(player, 1, Limits::expansions(5000), &AtomicBool::new(false), &mut || ());
+        let data = data(&saved.page().unwrap());
+        let searches = data["searches"].as_array().unwrap();
+        let value = |node: usize| {
+            let found = searches.iter().find(|search| search["node"] == node);
+            found.map(|search| search["info"]["value"].clone())
+        };
+        let at = |node: usize| saved.rules.position(&saved.nodes[node].state).to_string();
+        assert_eq!(at(10), "2x1/4/3x/ooox x 17");
+        // Without the game, `d1-d3` would win.
+        assert_eq!(value(10).unwrap()["value"], 0.0, "{searches:?}");
     }
 
     #[test]

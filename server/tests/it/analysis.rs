@@ -80,6 +80,22 @@ fn every_player_searches_and_lines_are_numbered() {
 }
 
 #[test]
+fn a_search_follows_the_game() {
+    let server = TestServer::start();
+    let value = |position: &str, moves: &str| {
+        let query = format!("position={}&moves={moves}&rules=blocked-goal&nodes=5000", encoded(position));
+        search(&server, &query).pop().unwrap().1["value"].clone()
+    };
+    // `d1-d3` makes a position occur for the third time. Without the game it wins.
+    let moves = "a1-a2,d3-d1,a2-a1,d1-d3,a1-a2,d3-d1,a2-a1";
+    assert_eq!(value("2x1/3x/3x/ooo1 o 10", moves), json!({ "kind": "lead", "value": 0.0 }));
+    assert_eq!(value("2x1/4/3x/ooox x 17", ""), json!({ "kind": "won", "value": 3 }));
+    let over = format!("position={}&moves={moves},d1-d3&rules=blocked-goal", encoded("2x1/3x/3x/ooo1 o 10"));
+    let answer = server.get(&format!("/api/analysis?{over}"));
+    assert_eq!((answer.status, answer.text().contains("the game is over")), (400, true), "{}", answer.text());
+}
+
+#[test]
 fn invalid_searches_are_refused() {
     let server = TestServer::start();
     for (query, why) in [

@@ -114,7 +114,7 @@ fn pages_have_the_record_and_the_searches() {
     let server = TestServer::start();
     let record = parsed(&server, RECORD);
     let info = json!({ "line": 1, "depth": 2, "nodes": 3, "playouts": 0, "seconds": 0.5, "value": null, "pv": [] });
-    let searches = json!([{ "position": record["position"], "info": info }]);
+    let searches = json!([{ "node": 0, "info": info }]);
     let body = json!({ "record": record, "searches": searches });
     let answer = server.post("/api/records/page", &body).success();
     let data = page_data(answer["text"].as_str().unwrap());

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { before, test } from "node:test";
 
 import { home } from "../../web/js/geometry.js";
+import { initial, printPosition } from "../../web/js/notation.js";
 import { sternhalma } from "../unit/program.js";
 import { cell, cells, newGame, pieces, press, until, world } from "./harness.js";
 
@@ -108,7 +109,9 @@ test("two players have strengths of their own", async () => {
   page.on("request", (request) => {
     const url = new URL(request.url());
     if (url.pathname !== "/api/analysis") return;
-    const side = url.searchParams.get("position")?.split(" ")[1];
+    // The searches follow the game: x moves after an even number of moves.
+    const played = (url.searchParams.get("moves") ?? "").split(",").filter(Boolean).length;
+    const side = played % 2 === 0 ? "x" : "o";
     searches.push(`${side} ${url.searchParams.get("nodes") ?? `${url.searchParams.get("seconds")} s`}`);
   });
   await newGame(page, { who: "none" });
@@ -118,6 +121,29 @@ test("two players have strengths of their own", async () => {
   await page.locator('[data-action="new-game"]').click();
   await until(async () => searches.length >= 4, "four searches");
   assert.deepEqual(new Set(searches), new Set(["x 60", "o 0.5 s"]));
+  await page.context().close();
+});
+
+test("searches follow the game", async () => {
+  const page = await here.open();
+  /** @type {[string | null, string | null][]} */
+  const searches = [];
+  page.on("request", (request) => {
+    const { pathname, searchParams } = new URL(request.url());
+    if (pathname === "/api/analysis") searches.push([searchParams.get("position"), searchParams.get("moves")]);
+  });
+  await newGame(page, { who: "x" });
+  await press(page, "a2");
+  await press(page, "a3");
+  await until(async () => (await moves(page)).length === 2, "the reply");
+  const played = await moves(page);
+  await page.locator('[data-action="hint"]').click();
+  await until(async () => searches.length === 2, "the search of the hint");
+  const start = printPosition(initial(5, 3));
+  assert.deepEqual(searches, [
+    [start, "a2-a3"],
+    [start, played.join(",")],
+  ]);
   await page.context().close();
 });
 

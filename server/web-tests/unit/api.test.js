@@ -21,14 +21,14 @@ const busy = (refusals) => {
 
 test("a search is requested again while the server is busy", async () => {
   const requests = busy(2);
-  const best = await api.analyse("", {}, () => {}, new AbortController().signal);
+  const best = await api.analyse({ position: "", moves: undefined }, {}, () => {}, new AbortController().signal);
   assert.deepEqual([best.move, requests()], ["a1-a2", 3]);
 });
 
 test("a search that is stopped is not requested again", async () => {
   const requests = busy(Infinity);
   const stop = new AbortController();
-  const search = api.analyse("", {}, () => {}, stop.signal);
+  const search = api.analyse({ position: "", moves: undefined }, {}, () => {}, stop.signal);
   setTimeout(() => stop.abort(), 30);
   await assert.rejects(search, { name: "AbortError" });
   const before = requests();

@@ -73,18 +73,18 @@ test("a move is marked by the loss of value, if both positions were searched", (
     [3, "??"],
   ])) {
     const { node, evaluations } = game("a2-a3", [row("a2-a3", 12, 1), row("b1-b2", 10, -1)]);
-    evaluations.add(START, info({ kind: "lead", value: 2 }, "b1-b2"));
-    evaluations.add(node.position, info({ kind: "lead", value: after }, "e4-d4"));
+    evaluations.add(/** @type {any} */ (node.parent), info({ kind: "lead", value: 2 }, "b1-b2"));
+    evaluations.add(node, info({ kind: "lead", value: after }, "e4-d4"));
     assert.equal(evaluations.mistake(node)?.sign, sign, `${after}`);
   }
 });
 
 test("the best move is no mistake, and a lost win is one", () => {
   const { node, evaluations } = game("a2-a3");
-  evaluations.add(START, info({ kind: "won", value: 5 }, "b1-b2"));
-  evaluations.add(node.position, info({ kind: "lead", value: 3 }, "e4-d4"));
+  evaluations.add(/** @type {any} */ (node.parent), info({ kind: "won", value: 5 }, "b1-b2"));
+  evaluations.add(node, info({ kind: "lead", value: 3 }, "e4-d4"));
   assert.equal(evaluations.mistake(node)?.sign, "??");
-  evaluations.add(START, info({ kind: "won", value: 5 }, "a2-a3"));
+  evaluations.add(/** @type {any} */ (node.parent), info({ kind: "won", value: 5 }, "a2-a3"));
   assert.equal(evaluations.mistake(node), null);
 });
 
@@ -92,8 +92,8 @@ test("values are those for x, and deeper searches replace others", () => {
   const { node, evaluations } = game("a2-a3");
   node.search = { value: { kind: "lead", value: 1 } };
   assert.deepEqual(evaluations.forX(node), { kind: "lead", value: 1 });
-  evaluations.add(node.position, info({ kind: "lead", value: 2 }, "e4-d4", 1000));
-  evaluations.add(node.position, info({ kind: "lead", value: 9 }, "e4-d4", 10));
+  evaluations.add(node, info({ kind: "lead", value: 2 }, "e4-d4", 1000));
+  evaluations.add(node, info({ kind: "lead", value: 9 }, "e4-d4", 10));
   assert.deepEqual(evaluations.forX(node), { kind: "lead", value: -2 });
 });
 
@@ -122,4 +122,17 @@ test("destinations, pieces and cells have the colours of their changes", () => {
     ["c1", "heat cool-3", "2"],
     ["d1", "heat warm-1", "8"],
   ]);
+});
+
+test("a value belongs to a position with the game before it", () => {
+  const tree = new Tree(START);
+  const ends = ["a2-a3 e4-e3 a1-a2", "a1-a3 e4-e3 a3-a1"].map((moves) => {
+    tree.current = tree.root;
+    for (const move of moves.split(" ")) tree.play(move);
+    return tree.current;
+  });
+  const known = new Evaluations(/** @type {any} */ ({ known: new Map() }));
+  known.add(ends[0], info({ kind: "won", value: 3 }, "e3-e4"));
+  assert.equal(known.forX(ends[0])?.kind, "lost");
+  assert.equal(known.forX(ends[1]), null);
 });

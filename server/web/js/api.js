@@ -8,6 +8,7 @@
  * @typedef {import("./types.js").TableInfo} TableInfo
  * @typedef {import("./types.js").Build} Build
  * @typedef {import("./types.js").Info} Info
+ * @typedef {import("./types.js").PlayedGame} PlayedGame
  * @typedef {import("./types.js").Player} Player
  * @typedef {import("./types.js").Limits} Limits
  * @typedef {import("./types.js").Rules} Rules
@@ -183,20 +184,20 @@ export const api = {
   /** @type {(record: GameRecord) => Promise<string>} */
   printRecord: async (record) => (await post("/api/records/print", record)).text,
 
-  /** @type {(record: GameRecord, searches: {position: string, info: Info}[]) => Promise<string>} */
+  /** @type {(record: GameRecord, searches: {node: number, info: Info}[]) => Promise<string>} */
   recordPage: async (record, searches) => (await post("/api/records/page", { record, searches })).text,
 
   /**
-   * Searches a position. Every report of the search goes to `report`; the last one is returned. The search stops when
+   * Searches the position after the moves of a game. Every report of the search goes to `report`; the last one is returned. The search stops when
    * `signal` is aborted. While too many other searches are running, the request is repeated.
-   * @param {string} position
-   * @param {{player?: string, rules?: Rules, lines?: number, moves?: string} & Limits} options
+   * @param {PlayedGame} game
+   * @param {{player?: string, rules?: Rules, lines?: number} & Limits} options
    * @param {(info: Info) => void} report
    * @param {AbortSignal} signal
    * @returns {Promise<Info>}
    */
-  analyse: async (position, options, report, signal) => {
-    const response = await whenFree(() => request(url("/api/analysis", { position, ...options }), { signal }), signal);
+  analyse: async (game, options, report, signal) => {
+    const response = await whenFree(() => request(url("/api/analysis", { ...game, ...options }), { signal }), signal);
     for await (const { event, data } of events(response)) {
       const body = JSON.parse(data);
       if (event === "info") report(body);

@@ -35,18 +35,18 @@ export class Evaluations {
   /** @param {Session} session */
   constructor(session) {
     this.session = session;
-    /** @type {Map<string, Info>} */
-    this.found = new Map();
+    /** The value of a position depends on the game before it. @type {WeakMap<Node, Info>} */
+    this.found = new WeakMap();
   }
 
   /**
-   * Keeps the result of a search if it is the deepest one of the position.
-   * @param {string} position
+   * Keeps the result of a search if it is the deepest one of the node.
+   * @param {Node} node
    * @param {Info} info
    */
-  add(position, info) {
-    const known = this.found.get(position);
-    if (info.value && (!known || known.nodes <= info.nodes)) this.found.set(position, info);
+  add(node, info) {
+    const known = this.found.get(node);
+    if (info.value && (!known || known.nodes <= info.nodes)) this.found.set(node, info);
   }
 
   /**
@@ -56,7 +56,7 @@ export class Evaluations {
    */
   forX(node) {
     const { player } = parsePosition(node.position);
-    const found = this.found.get(node.position);
+    const found = this.found.get(node);
     if (found) return valueFor(found.value, player, "x");
     return node.search.value ? valueFor(node.search.value, other(player), "x") : null;
   }
@@ -76,7 +76,7 @@ export class Evaluations {
    */
   mistake(node) {
     if (!node.parent) return null;
-    const [before, after] = [this.found.get(node.parent.position), this.found.get(node.position)];
+    const [before, after] = [this.found.get(node.parent), this.found.get(node)];
     if (before?.value && after?.value) return this.byValue(node, before, after);
     return this.byDistance(node);
   }

@@ -5,6 +5,7 @@ import { valueHeight } from "./text.js";
 
 /**
  * @typedef {import("./types.js").Info} Info
+ * @typedef {import("./tree.js").Node} Node
  *
  * @typedef {object} LiveOptions
  * @property {string} player
@@ -23,7 +24,8 @@ export class LiveSearch {
     this.changed = changed;
     /** @type {Info[]} */
     this.lines = [];
-    this.position = "";
+    /** The node of the lines. @type {Node | null} */
+    this.node = null;
     this.error = "";
     this.running = false;
     /** @type {AbortController | null} */
@@ -32,22 +34,22 @@ export class LiveSearch {
   }
 
   /**
-   * Searches a position. A search of the same position with the same options continues.
-   * @param {string} position
+   * Searches a node of a game. A search of the same node with the same options continues.
+   * @param {Node} node
    * @param {LiveOptions} options
    */
-  start(position, options) {
-    const key = JSON.stringify([position, options]);
-    if (key === this.key) return;
+  start(node, options) {
+    const key = JSON.stringify(options);
+    if (this.node === node && key === this.key) return;
     this.stop();
     this.key = key;
-    if (this.position !== position) this.lines = [];
-    this.position = position;
+    if (this.node !== node) this.lines = [];
+    this.node = node;
     this.error = "";
     this.running = true;
     const abort = new AbortController();
     this.abort = abort;
-    this.rounds(position, options, abort.signal)
+    this.rounds(node, options, abort.signal)
       .catch((error) => {
         if (!isAbort(error)) this.error = error.message;
       })
@@ -66,32 +68,32 @@ export class LiveSearch {
   }
 
   /**
-   * @param {string} position
+   * @param {Node} node
    * @param {LiveOptions} options
    * @param {AbortSignal} signal
    */
-  async rounds(position, { nodes, ...options }, signal) {
+  async rounds(node, { nodes, ...options }, signal) {
     // Fast steps through a game start no searches.
     await delay(120, signal);
     for (let limit = Math.min(FIRST, nodes); ; limit = Math.min(limit * GROWTH, nodes)) {
-      await this.round(position, { ...options, nodes: limit }, signal);
+      await this.round(node, { ...options, nodes: limit }, signal);
       if (limit >= nodes) return;
     }
   }
 
   /**
-   * @param {string} position
+   * @param {Node} node
    * @param {LiveOptions} options
    * @param {AbortSignal} signal
    */
-  async round(position, options, signal) {
+  async round(node, options, signal) {
     let reports = 0;
     const report = (/** @type {Info} */ info) => {
       if (signal.aborted) return;
       reports++;
       this.report(info);
     };
-    const best = await api.analyse(position, options, report, signal);
+    const best = await api.analyse(node.game(), options, report, signal);
     // Some players report nothing before their choice.
     if (options.lines === 1 || reports === 0) report(best);
   }

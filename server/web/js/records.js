@@ -45,12 +45,12 @@ export function replaceGame(app, tree, text, back = () => {}) {
  */
 async function savePage(app) {
   const { tree } = app.session;
-  const positions = new Set(tree.nodes().map(({ position }) => position));
-  const searches = [...app.evaluations.found].filter(([position]) => positions.has(position));
-  const rows = searches.map(([position, { line, depth, nodes, playouts, seconds, value, pv }]) => ({
-    position,
-    info: { line, depth, nodes, playouts, seconds, value, pv },
-  }));
+  const rows = tree.recordOrder().flatMap((position, node) => {
+    const found = app.evaluations.found.get(position);
+    if (!found) return [];
+    const { line, depth, nodes, playouts, seconds, value, pv } = found;
+    return [{ node, info: { line, depth, nodes, playouts, seconds, value, pv } }];
+  });
   try {
     download("sternhalma.html", await api.recordPage(tree.toRecord(), rows), "text/html");
   } catch (error) {

@@ -23,7 +23,7 @@ import { Tree } from "./tree.js";
  * @property {string} text the record as text
  * @property {string | null} table the name of the table of the distances
  * @property {[string, import("./saved-facts.js").ShortPosition][]} positions
- * @property {{position: string, info: import("./types.js").Info}[]} searches
+ * @property {{node: number, info: import("./types.js").Info}[]} searches by the number of the node in the order of the record
  */
 
 class SavedGame {
@@ -46,8 +46,10 @@ class SavedGame {
     this.moves = h("div.moves");
     for (const [position, short] of data.positions)
       this.session.known.set(position, positionOf(position, short, data.table));
-    for (const { position, info } of data.searches) this.evaluations.add(position, info);
-    this.session.tree = Tree.fromRecord(data.record);
+    /** @type {Node[]} */
+    const nodes = [];
+    this.session.tree = Tree.fromRecord(data.record, nodes);
+    for (const { node, info } of data.searches) if (nodes[node]) this.evaluations.add(nodes[node], info);
   }
 
   start() {
@@ -153,7 +155,7 @@ class SavedGame {
   }
 
   found() {
-    return this.evaluations.found.get(this.session.node.position);
+    return this.evaluations.found.get(this.session.node);
   }
 
   bestArrow() {

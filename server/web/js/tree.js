@@ -48,6 +48,12 @@ export class Node {
     return nodes;
   }
 
+  /** Returns the game to this node: the position of the root and the moves. @returns {import("./types.js").PlayedGame} */
+  game() {
+    const [root, ...nodes] = this.line();
+    return { position: root.position, moves: nodes.map(({ move }) => move).join(",") || undefined };
+  }
+
   /** Returns whether the node is on the first line of the whole game. */
   isMain() {
     let node = /** @type {Node} */ (this);
@@ -117,6 +123,23 @@ export class Tree {
     return found;
   }
 
+  /** Returns all nodes in the order of the record: each move before its variations. */
+  recordOrder() {
+    const found = [this.root];
+    const follow = (/** @type {Node} */ node) => {
+      for (let at = node; at.children[0]; at = at.children[0]) {
+        const [next, ...others] = at.children;
+        found.push(next);
+        for (const other of others) {
+          found.push(other);
+          follow(other);
+        }
+      }
+    };
+    follow(this.root);
+    return found;
+  }
+
   /**
    * Removes a node and everything after it. The node before it is shown if the current one is removed.
    * @param {Node} node
@@ -175,14 +198,16 @@ export class Tree {
   /**
    * Returns the game of a record.
    * @param {GameRecord} record
+   * @param {Node[]} [order] receives the node of each position of the record, in its order
    */
-  static fromRecord(record) {
+  static fromRecord(record, order = []) {
     const tree = new Tree(record.position);
     tree.tags = record.tags.map(([name, value]) => [name, value]);
     tree.plyLimit = record.ply_limit;
     tree.rules = record.rules;
     tree.root.comments = [...(record.comments ?? [])];
-    addLine(tree, tree.root, record.game);
+    order.push(tree.root);
+    addLine(tree, tree.root, record.game, order);
     tree.result = record.result;
     return tree;
   }
@@ -219,14 +244,16 @@ function recordNode(node) {
  * @param {Tree} tree
  * @param {Node} node
  * @param {RecordNode[]} line
+ * @param {Node[]} order
  */
-function addLine(tree, node, line) {
+function addLine(tree, node, line, order) {
   for (const { move, comments, variations, ...search } of line) {
     const child = tree.add(node, move);
     child.comments = [...child.comments, ...(comments ?? [])];
     child.search = search;
+    order.push(child);
     for (const variation of variations ?? []) {
-      addLine(tree, node, variation.game);
+      addLine(tree, node, variation.game, order);
       const first = node.children.find((other) => other.move === variation.game[0]?.move);
       if (first && first !== child) first.before = [...(variation.comments ?? [])];
     }

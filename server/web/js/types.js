@@ -96,6 +96,8 @@
  * @property {string} [move] the chosen move, at the end of the search
  * @property {string[]} [path]
  *
+ * @typedef {{position: string, moves: string | undefined}} PlayedGame a position, and moves from there on
+ *
  * @typedef {{name: string, about: string | null}} Player
  *
  * @typedef {object} RecordLine

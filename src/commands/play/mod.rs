@@ -55,10 +55,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let strength = args.level.unwrap_or_else(|| Strength::of(args.engine.limits.limits()));
     let mut session = match &args.load {
         Some(path) => PlaySession::load(&factory, path, strength)?,
-        None => {
-            let (position, game) = args.engine.game()?;
-            PlaySession::at(&factory, game, position, strength)?
-        }
+        None => PlaySession::new(&factory, args.engine.game()?, strength)?,
     };
     print_line(&session.banner())?;
     session.advance()?;

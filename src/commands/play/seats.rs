@@ -177,9 +177,7 @@ impl Seats {
         }
         let Some(adviser) = &mut self.adviser else { return Ok(None) };
         // A hint does not depend on earlier hints.
-        adviser.forget();
-        let actions: Vec<Action> = history.actions().collect();
-        let player = adviser.follow(history.start(), &actions, factory.seed);
+        let player = adviser.follow_anew(history, factory.seed);
         let found = analyse(player, history.state(), limits, 1, &factory.stop).into_iter().next();
         factory.stop.store(false, Relaxed);
         Ok(found)

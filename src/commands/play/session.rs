@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
-use sternhalma_data::{CellSet, Position, Side};
+use sternhalma_data::{CellSet, Side};
 use sternhalma_engine::record::MoveInfo;
 use sternhalma_engine::{Action, ChineseCheckers, Filter, GameHistory, Outcome, ugi};
 
@@ -44,24 +44,14 @@ pub struct PlaySession<'a> {
 }
 
 impl<'a> PlaySession<'a> {
-    /// Creates a session at a position.
-    pub fn at(
-        factory: &'a SeatFactory<'a>,
-        rules: ChineseCheckers,
-        position: Position,
-        strength: Strength,
-    ) -> Result<PlaySession<'a>> {
-        let history = GameHistory::at(rules, position);
-        PlaySession::new(factory, history.expect("the board is that of the position"), strength)
-    }
-
     /// Creates a session with the game of a file.
     pub fn load(factory: &'a SeatFactory<'a>, path: &Path, strength: Strength) -> Result<PlaySession<'a>> {
         let session = PlaySession::new(factory, read_game(path)?, strength)?;
         Ok(PlaySession { file: Some(path.to_owned()), ..session })
     }
 
-    fn new(factory: &'a SeatFactory<'a>, history: GameHistory, strength: Strength) -> Result<PlaySession<'a>> {
+    /// Creates a session that continues a game.
+    pub fn new(factory: &'a SeatFactory<'a>, history: GameHistory, strength: Strength) -> Result<PlaySession<'a>> {
         let seats = factory.seats(history.rules().setup())?;
         let flipped = factory.is_human(Side::O) && !factory.is_human(Side::X);
         let terminal = LineInput::is_terminal();

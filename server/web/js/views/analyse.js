@@ -296,7 +296,7 @@ export class AnalyseView {
   search(over) {
     const { session } = this.app;
     if (!this.settings.engine || over || this.whole || !session.facts) return this.live.stop();
-    this.live.start(session.node.position, {
+    this.live.start(session.node, {
       player: this.settings.player,
       lines: this.settings.lines,
       nodes: this.settings.nodes,
@@ -307,12 +307,12 @@ export class AnalyseView {
   /** Keeps what the live search has found, and shows it. */
   found() {
     const best = this.live.lines[0];
-    if (best) this.app.evaluations.add(this.live.position, best);
+    if (best && this.live.node) this.app.evaluations.add(this.live.node, best);
     this.app.update();
   }
 
   linesHere() {
-    return this.settings.engine && this.live.position === this.app.session.node.position ? this.live.lines : [];
+    return this.settings.engine && this.live.node === this.app.session.node ? this.live.lines : [];
   }
 
   bestArrow() {
@@ -363,14 +363,14 @@ export class AnalyseView {
         this.progress = `${at} of ${line.length}`;
         this.app.update();
         const facts = await session.ask(node.position);
-        if (facts.result) continue;
+        if (facts.result || session.result(node)) continue;
         const info = await api.analyse(
-          node.position,
+          node.game(),
           { player: this.settings.player, rules: session.rules, nodes: GAME_NODES },
           () => {},
           this.whole.signal,
         );
-        evaluations.add(node.position, info);
+        evaluations.add(node, info);
       }
       notify("The game is searched. Mistakes are marked in the list.");
     } catch (error) {

@@ -63,9 +63,10 @@ export class PlayView {
     this.running = true;
     /** @type {AbortController | null} */
     this.search = null;
-    this.searched = "";
-    /** The last hint, or what else is to be said about a position. @type {{position: string, arrows: {path: string[], tone: string}[], text: string}} */
-    this.note = { position: "", arrows: [], text: "" };
+    /** The node that the player to move searches. @type {import("../tree.js").Node | null} */
+    this.searched = null;
+    /** The last hint, or what else is to be said about a node. @type {{node: import("../tree.js").Node | null, arrows: {path: string[], tone: string}[], text: string}} */
+    this.note = { node: null, arrows: [], text: "" };
     this.said = "";
     this.setup = h("div.form");
     this.offer = h("div.offer");
@@ -262,7 +263,7 @@ export class PlayView {
 
   /** Returns the note about the shown position. */
   noteHere() {
-    return this.note.position === this.app.session.node.position ? this.note : null;
+    return this.note.node === this.app.session.node ? this.note : null;
   }
 
   /** @param {string} over */
@@ -365,7 +366,7 @@ export class PlayView {
   stop() {
     this.search?.abort();
     this.search = null;
-    this.searched = "";
+    this.searched = null;
   }
 
   /** Lets the player of the side to move choose a move. */
@@ -373,14 +374,14 @@ export class PlayView {
     const { session } = this.app;
     const { node } = session;
     const { player } = session.placement;
-    if (!this.running || !session.facts || node.children.length > 0 || this.searched === node.position) return;
+    if (!this.running || !session.facts || node.children.length > 0 || this.searched === node) return;
     this.stop();
-    this.searched = node.position;
+    this.searched = node;
     const search = new AbortController();
     this.search = search;
     try {
       const [best] = await Promise.all([
-        api.analyse(node.position, { rules: session.rules, ...this.opponent(player) }, () => {}, search.signal),
+        api.analyse(node.game(), { rules: session.rules, ...this.opponent(player) }, () => {}, search.signal),
         delay(PAUSE, search.signal),
       ]);
       if (search.signal.aborted) return;
@@ -397,7 +398,7 @@ export class PlayView {
       if (isAbort(error)) return;
       this.search = null;
       this.running = false;
-      this.note = { position: node.position, arrows: [], text: "The player did not move." };
+      this.note = { node, arrows: [], text: "The player did not move." };
       this.app.fail(error);
       this.app.update();
     }
@@ -405,18 +406,18 @@ export class PlayView {
 
   async hint() {
     const { session } = this.app;
-    const { position } = session.node;
+    const { node } = session;
     this.stop();
     const search = new AbortController();
     this.search = search;
     try {
       const options = { player: "sternhalma", rules: session.rules, nodes: HINT };
-      const best = await api.analyse(position, options, () => {}, search.signal);
-      if (session.node.position !== position) return;
+      const best = await api.analyse(node.game(), options, () => {}, search.signal);
+      if (session.node !== node) return;
       const move = best.move ?? best.pv[0];
       const path = session.facts?.moves.find((row) => row.move === move)?.path;
       const arrows = path && path.length > 1 ? [{ path, tone: "best" }] : [];
-      this.note = { position, arrows, text: `Hint: ${move.replace("-", "–")} (${valueText(best.value)}).` };
+      this.note = { node, arrows, text: `Hint: ${move.replace("-", "–")} (${valueText(best.value)}).` };
       announce(`Hint: ${move.replace("-", " to ")}, value ${valueText(best.value)}.`);
     } catch (error) {
       if (!isAbort(error)) this.app.fail(error);
