@@ -30,6 +30,12 @@ pub enum Config {
     Random,
     /// Two plies: the move after which the goal of the opponent is hardest to enter.
     Fortress,
+    /// One ply: the move after which few pieces of the opponent can enter its goal.
+    Hoarder,
+    /// One ply: the largest advance, but the last piece at home stays.
+    Straggler,
+    /// One ply: pieces go to the middle row, and stay in the way of the opponent.
+    Wall,
 }
 
 /// The parameters of a UCT player [Roschke and Sturtevant 2013, Table 2].
@@ -424,7 +430,7 @@ impl Config {
         match self {
             Config::Uct(uct) => uct.check(),
             Config::Pvs(pvs) => pvs.check(),
-            Config::AlphaBeta(_) | Config::Greedy | Config::Random | Config::Fortress => Ok(()),
+            _ => Ok(()),
         }
     }
 
@@ -435,7 +441,7 @@ impl Config {
         match self {
             Config::Uct(_) => counted || limits.playouts.is_some(),
             Config::Pvs(pvs) => counted || limits.depth.is_some() || pvs.level.is_some(),
-            Config::AlphaBeta(_) | Config::Greedy | Config::Random | Config::Fortress => true,
+            _ => true,
         }
     }
 
@@ -446,7 +452,7 @@ impl Config {
             Config::Uct(_) => "MCTS",
             Config::AlphaBeta(_) => "alpha-beta",
             Config::Pvs(_) => "principal-variation search",
-            Config::Greedy | Config::Random | Config::Fortress => "none",
+            _ => "none",
         }
     }
 
@@ -469,7 +475,7 @@ impl Config {
             Config::Uct(uct) => uct.end != PlayoutEnd::PlayedOut,
             Config::AlphaBeta(config) => config.evaluation == Evaluation::Table,
             Config::Pvs(_) => true,
-            Config::Greedy | Config::Random | Config::Fortress => false,
+            _ => false,
         }
     }
 }

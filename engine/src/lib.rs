@@ -24,6 +24,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
+mod adversaries;
 mod analysis;
 mod config;
 mod contest;

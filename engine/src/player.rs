@@ -10,17 +10,19 @@ use sternhalma_ggp::mcts::{Cutoff, FixedDepth, LengthBonus, MctsConfig, Playout,
 use sternhalma_ggp::policy::{PartsVisitor, SelectionPolicy, SelectionVisitor};
 use sternhalma_ggp::{Limits, Mcts, MemoryBudget, Rng, SearchStats};
 
+use crate::adversaries::{self, Adversary};
 use crate::config::{AlphaBetaConfig, Config, Evaluation, PlayoutEnd, PositionalEvaluation, TreePolicy, UctConfig};
 use crate::distance::Distances;
 use crate::engine_player::{Choice, EnginePlayer, SearchInfo, SearchObserver, SearchValue, forced, only_action};
 use crate::evaluate::{MeanRow, Separated, TableDifference, TableForesight};
 use crate::filter::{Filter, random_move};
 use crate::fortress::Fortress;
-use crate::game::{Action, ChineseCheckers, GameSetup, GameState};
+use crate::game::{Action, ChineseCheckers, GameSetup, GameState, Placement};
 use crate::learned::LearnedWeights;
 use crate::level::LevelPlayer;
 use crate::playout::FarthestMix;
 use crate::pvs::PvsPlayer;
+use crate::repetition::Repetitions;
 
 /// The maximum number of moves in a tree: about 1.6 GB, or 2.1 GB with guided
 /// selection. A full tree does not grow.
@@ -70,6 +72,7 @@ pub fn player_within(
         }
     };
     let game = |filter| Arc::new(ChineseCheckers::of(setup, filter));
+    let adversary = |action| Box::new(AdversaryPlayer::new(game(Filter::All), action));
     let one_ply = |action| Box::new(OnePly { game: game(Filter::All), rng: Rng::seed_from_u64(0), action });
     Ok(match config {
         Config::Uct(uct) => {
@@ -94,12 +97,12 @@ pub fn player_within(
             }
         }
         Config::AlphaBeta(AlphaBetaConfig { depth, moves, evaluation }) => {
-            let (game, depth) = (game(*moves), *depth);
+            let (game, depth, is_complete) = (game(*moves), *depth, *moves == Filter::All);
             match evaluation {
-                Evaluation::MeanRow => Box::new(AlphaBeta { heuristic: MeanRow::new(&game), game, depth }),
+                Evaluation::MeanRow => Box::new(AlphaBeta::new(MeanRow::new(&game), game, depth, is_complete)),
                 Evaluation::Table => {
                     let heuristic = TableDifference { distances: distances()?, weight: 0.0 };
-                    Box::new(AlphaBeta { heuristic, game, depth })
+                    Box::new(AlphaBeta::new(heuristic, game, depth, is_complete))
                 }
             }
         }
@@ -112,6 +115,9 @@ pub fn player_within(
             }
         }
         Config::Greedy => one_ply(greedy),
+        Config::Hoarder => adversary(adversaries::hoarder),
+        Config::Straggler => adversary(adversaries::straggler),
+        Config::Wall => adversary(adversaries::wall),
         Config::Fortress => Box::new(FortressPlayer::new(game(Filter::All))),
         Config::Random => one_ply(|game, state, rng| random_move(&game.pieces(state, Filter::All), rng)),
     })
@@ -292,6 +298,30 @@ struct AlphaBeta<H> {
     game: Arc<ChineseCheckers>,
     heuristic: H,
     depth: u32,
+    /// Whether the search considers all moves.
+    is_complete: bool,
+    /// The state of the game after the last action, if it is known.
+    now: Option<GameState>,
+    played: Repetitions,
+}
+
+impl<H> AlphaBeta<H> {
+    fn new(heuristic: H, game: Arc<ChineseCheckers>, depth: u32, is_complete: bool) -> AlphaBeta<H> {
+        AlphaBeta { game, heuristic, depth, is_complete, now: None, played: Repetitions::default() }
+    }
+
+    fn see(&mut self, state: &GameState) {
+        if self.now != Some(*state) {
+            self.now = Some(*state);
+            self.played.push(&self.game, state);
+        }
+    }
+
+    /// Returns whether a result of the search in some plies is proven. The search sees neither the moves that its
+    /// filter excludes nor draws by repetition, which cannot come before the result of one move.
+    fn is_proof(&self, plies: u32) -> bool {
+        plies <= 1 || self.is_complete && self.played.none_is_due()
+    }
 }
 
 impl<H: Heuristic<ChineseCheckers> + Send> EnginePlayer for AlphaBeta<H> {
@@ -300,25 +330,45 @@ impl<H: Heuristic<ChineseCheckers> + Send> EnginePlayer for AlphaBeta<H> {
     }
 
     fn think(&mut self, state: &GameState, limits: Limits, stop: &AtomicBool, watch: &mut SearchObserver) -> Choice {
+        self.see(state);
         if let Some(action) = only_action(&self.game, state) {
             return forced(action, watch);
         }
         let limits = limits.and(Limits::depth(self.depth));
         let AlphaBetaResult { best: action, value, spent } =
             alpha_beta(&*self.game, state, &mut self.heuristic, limits, stop);
-        // Without a completely searched depth there is no value. A win in n plies has
-        // the value `WIN` - n, far above any lead.
-        let value = (spent.depth > 0).then_some(match value {
-            won if won > WIN / 2.0 => SearchValue::Won((WIN - won) as u32),
-            lost if lost < -WIN / 2.0 => SearchValue::Lost((WIN + lost) as u32),
-            lead => SearchValue::Lead(lead),
+        // A win in n plies has the value `WIN` - n, far above any lead.
+        let value = match value {
+            // No depth was completely searched.
+            _ if spent.depth == 0 => None,
+            won if won > WIN / 2.0 => Some(SearchValue::Won((WIN - won) as u32)),
+            lost if lost < -WIN / 2.0 => Some(SearchValue::Lost((WIN + lost) as u32)),
+            lead => Some(SearchValue::Lead(lead)),
+        };
+        let value = value.filter(|value| match *value {
+            SearchValue::Won(plies) => self.is_proof(plies),
+            SearchValue::Lost(plies) => self.is_proof(plies + 1),
+            _ => true,
         });
         // The search keeps only the first move of its line.
         watch(&SearchInfo { spent, value, is_race: false, line: vec![action] });
         Choice { action, spent }
     }
 
-    fn reset(&mut self, _: u64) {}
+    fn observe(&mut self, action: Action) {
+        if let Some(mut state) = self.now {
+            self.game.play_action(&mut state, action);
+            self.see(&state);
+        }
+    }
+
+    fn begin(&mut self, start: &GameState) {
+        self.see(start);
+    }
+
+    fn reset(&mut self, _: u64) {
+        (self.now, self.played) = (None, Repetitions::default());
+    }
 }
 
 const ONE_EXPANSION: SearchStats =
@@ -361,6 +411,53 @@ impl EnginePlayer for FortressPlayer {
 
     fn reset(&mut self, seed: u64) {
         self.rng = Rng::seed_from_u64(seed);
+    }
+}
+
+/// A player of `adversaries.rs`.
+struct AdversaryPlayer {
+    game: Arc<ChineseCheckers>,
+    /// The state of the game after the last action, if it is known.
+    now: Option<GameState>,
+    placements: Vec<Placement>,
+    rng: Rng,
+    action: Adversary,
+}
+
+impl AdversaryPlayer {
+    fn new(game: Arc<ChineseCheckers>, action: Adversary) -> AdversaryPlayer {
+        AdversaryPlayer { game, now: None, placements: Vec::new(), rng: Rng::seed_from_u64(0), action }
+    }
+
+    fn see(&mut self, state: &GameState) {
+        if self.now != Some(*state) {
+            self.now = Some(*state);
+            self.placements.push(state.placement());
+        }
+    }
+}
+
+impl EnginePlayer for AdversaryPlayer {
+    fn choose(&mut self, state: &GameState, _: Limits, _: &AtomicBool) -> Choice {
+        self.see(state);
+        let action = (self.action)(&self.game, state, &self.placements, &mut self.rng);
+        Choice { action, spent: ONE_EXPANSION }
+    }
+
+    fn observe(&mut self, action: Action) {
+        if let Some(mut state) = self.now {
+            self.game.play_action(&mut state, action);
+            self.see(&state);
+        }
+    }
+
+    fn begin(&mut self, start: &GameState) {
+        self.see(start);
+    }
+
+    fn reset(&mut self, seed: u64) {
+        (self.now, self.rng) = (None, Rng::seed_from_u64(seed));
+        self.placements.clear();
     }
 }
 

@@ -18,6 +18,8 @@ mod value;
 mod weights;
 
 #[cfg(test)]
+mod exact;
+#[cfg(test)]
 mod tests;
 
 use std::sync::Arc;

@@ -208,11 +208,10 @@ impl SearchContext {
         mover != self.own && self.seal.as_ref().is_some_and(|seal| seal.is_near(state.army(mover), mover))
     }
 
-    /// Returns whether armies with these standings have passed each other: every piece of `x` is in
-    /// a higher row than every piece of `o`. Such armies could only meet by moving backward.
+    /// Returns whether armies with these standings only race, as [`ChineseCheckers::is_race`] defines.
     #[inline]
-    pub fn have_passed(&self, own: Standing, other: Standing) -> bool {
-        own.formation.rear + other.formation.rear < self.rows
+    pub fn is_race(&self, own: Standing, other: Standing) -> bool {
+        own.formation.rear + other.formation.rear < self.rows - 1
     }
 
     /// Appends the moves of a node, each with a lower bound of the distance of the army after it.

@@ -4,8 +4,7 @@
 //! window around the last value. `value` searches a node in these steps:
 //!
 //! 1. A finished game has the value of its outcome, also if a repetition ends it.
-//! 2. A leaf is evaluated: the depth is used up, or the armies have passed each
-//!    other.
+//! 2. A leaf is evaluated: the depth is used up, or the armies only race.
 //! 3. A bound from the transposition table may decide a null window.
 //! 4. A node far above the window is not searched (reverse futility pruning),
 //!    nor one that exceeds it after a pass (null move).
@@ -50,13 +49,13 @@ pub(super) struct Worker {
     pub ordering: MoveOrdering,
 }
 
-/// The moves of the root that a search omits.
+/// The moves of the root that a search does not prefer or omits.
 #[derive(Clone, Copy)]
 pub(super) struct RootFilter<'a> {
-    /// The keys of placements to avoid. Moves to these placements are omitted
-    /// if other moves exist.
+    /// The keys of placements that have occurred. Moves to other placements are
+    /// preferred among moves of the same value.
     pub seen: &'a [u64],
-    /// The moves that are always omitted.
+    /// The moves that are omitted.
     pub excluded: &'a [Move],
 }
 
@@ -131,8 +130,10 @@ pub(super) struct PvsSearch<'a> {
     checker: LimitChecker<'a>,
     /// The moves of all nodes on the path.
     moves: Vec<ScoredMove>,
-    /// Whether a node in which the armies have passed each other is a leaf.
+    /// Whether a node whose armies only race is a leaf.
     race_is_leaf: bool,
+    /// The moves of the root to placements that have occurred.
+    returning: Vec<Move>,
 }
 
 impl<'a> PvsSearch<'a> {
@@ -147,7 +148,8 @@ impl<'a> PvsSearch<'a> {
     ) -> PvsSearch<'a> {
         let Worker { context, ordering } = worker;
         let checker = LimitChecker::new(limits, stop);
-        PvsSearch { context, ordering, table, busy, config, checker, moves: Vec::new(), race_is_leaf: true }
+        let (moves, returning) = (Vec::new(), Vec::new());
+        PvsSearch { context, ordering, table, busy, config, checker, moves, race_is_leaf: true, returning }
     }
 
     /// Returns the move to play in a state with at least one move, or no move if
@@ -162,15 +164,16 @@ impl<'a> PvsSearch<'a> {
     ) -> Choice {
         let root = self.context.root(state, MOST_PLIES);
         let played = self.context.played.len();
-        self.race_is_leaf = !self.have_passed(&root);
-        let (mut moves, complete) = self.root_moves(&root, filter);
+        self.race_is_leaf = !self.is_race(&root);
+        let mut moves = self.root_moves(&root, filter);
+        let complete = self.config.moves == Filter::All;
         if moves.is_empty() {
             return Choice { action: None, spent: self.checker.spent() };
         }
         let mut last = None;
         for depth in depths {
             let Some(value) = self.aspire(&root, &mut moves, depth, last) else { break };
-            // Some moves out of a loss were not searched.
+            // A move that the filter excludes may avoid a loss.
             let value = if complete { value } else { value.max(-UNPROVEN) };
             last = Some(value);
             self.checker.set_depth(depth);
@@ -184,32 +187,26 @@ impl<'a> PvsSearch<'a> {
         Choice { action: moves.first().map(|candidate| candidate.mv), spent: self.checker.spent() }
     }
 
-    /// Returns the moves of the root in order, and whether no move was omitted
-    /// except those that the filter excludes.
-    fn root_moves(&mut self, root: &SearchNode, filter: RootFilter<'_>) -> (Vec<ScoredMove>, bool) {
+    /// Returns the moves of the root in order, and notes those that return to a
+    /// placement that has occurred.
+    fn root_moves(&mut self, root: &SearchNode, filter: RootFilter<'_>) -> Vec<ScoredMove> {
         self.checker.expand();
         let mut moves = Vec::new();
         self.context.outline(root, self.config.moves, &mut moves);
         self.context.look_up_all(root, &mut moves);
         moves.retain(|candidate| !filter.excluded.contains(&candidate.mv));
-        let all = moves.len();
-        let mut fresh = moves.clone();
-        fresh.retain(|candidate| {
+        let returns = |candidate: &&ScoredMove| {
             let child = self.context.after(root, Some(candidate.mv), candidate.standing);
-            let is_fresh = !filter.seen.contains(&self.context.placement_key(&child.state));
-            is_fresh || self.context.repeats(&child.state)
-        });
-        if !fresh.is_empty() {
-            moves = fresh;
-        }
+            filter.seen.contains(&self.context.placement_key(&child.state))
+        };
+        self.returning = moves.iter().filter(returns).map(|candidate| candidate.mv).collect();
         let best = self.table.get(root.key).and_then(|entry| entry.best);
         self.ordering.order(root, 0, &mut moves);
         if let Some(best) = moves.iter_mut().find(|candidate| Some(candidate.mv) == best) {
             best.order = i32::MAX;
         }
         moves.sort_by_key(|candidate| std::cmp::Reverse(candidate.order));
-        let complete = moves.len() == all && self.config.moves == Filter::All;
-        (moves, complete)
+        moves
     }
 
     /// Returns the value of the root, searched in a window around the value of
@@ -246,10 +243,13 @@ impl<'a> PvsSearch<'a> {
             let ScoredMove { mv, standing, .. } = moves[index];
             let child = self.context.after(root, Some(mv), standing);
             let _mark = busy.map(|busy| busy.mark(root.key, mv));
-            let value = self.after_move(&child, window, index == 0, window.depth - 1)?;
+            // An equal value suffices to replace a move that returns to a placement.
+            let replaces_equal = self.returning.contains(&moves[0].mv) && !self.returning.contains(&mv);
+            let alpha = window.alpha - i32::from(index > 0 && replaces_equal);
+            let value = self.after_move(&child, Window { alpha, ..window }, index == 0, window.depth - 1)?;
             best = best.max(value);
-            if value > window.alpha {
-                window.alpha = value;
+            if value > alpha {
+                window.alpha = window.alpha.max(value);
                 moves[..=index].rotate_right(1);
             }
             if value >= window.beta {
@@ -271,7 +271,7 @@ impl<'a> PvsSearch<'a> {
         }
         // Step 2. Leaf.
         let is_leaf = window.depth == 0 || window.ply >= MOST_PLIES;
-        if is_leaf || self.race_is_leaf && self.have_passed(node) {
+        if is_leaf || self.race_is_leaf && self.is_race(node) {
             return Some(value::of_node(self.context, node));
         }
         // A leaf cannot repeat its parent, where the other player is to move.
@@ -319,10 +319,10 @@ impl<'a> PvsSearch<'a> {
         if self.config.moves == Filter::All { -WIN } else { -UNPROVEN }
     }
 
-    /// Returns whether the armies of a node have passed each other.
-    fn have_passed(&self, node: &SearchNode) -> bool {
+    /// Returns whether the armies of a node only race.
+    fn is_race(&self, node: &SearchNode) -> bool {
         let [x, o] = node.standings;
-        self.context.have_passed(x, o)
+        self.context.is_race(x, o)
     }
 
     /// Returns the value of a node whose children are leaves, for its mover, and

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`WIN`] - n | a proven win in n plies |
 //! | [`UNPROVEN`] | a win among the searched moves |
-//! | [`RACE`] + lead | the armies have passed each other, and the race is won according to the table |
+//! | [`RACE`] + lead | the armies only race, and the race is won according to the table; not a proof |
 //! | lead | a lead in hundredths of a move |
 //! | 0 | also a draw, and a lead of the player that searches if its goal is sealed |
 //!
@@ -160,7 +160,7 @@ fn unless_shut_out(context: &SearchContext, state: &GameState, value: i32) -> i3
 /// own and of the other army. `network` computes the output of the network, which counts while the armies may meet.
 #[inline]
 fn of_standings(context: &SearchContext, own: Standing, other: Standing, network: impl FnOnce() -> i32) -> i32 {
-    if !context.have_passed(own, other) {
+    if !context.is_race(own, other) {
         return own.worth() - other.worth() + context.weights.tempo + network();
     }
     // With equal distances the player to move arrives first.
