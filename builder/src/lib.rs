@@ -71,6 +71,7 @@ pub use error::BuilderError;
 pub use error::{ClusterError, MissingPart};
 pub use observer::{BuildPhase, LayerReport, Observer};
 pub use options::{BuildMode, LayerForm, NoMirroredForm, TableSpec};
+pub use process::{max_threads, thread_count};
 pub use resources::{ResourceError, check_disk, check_memory, total_memory};
 pub use tools::{Comparison, DifferenceStats, TableConverter, compare};
 pub use verify::{SampleExtent, SampleSpec, UnfinishedProof, Verifier};

@@ -8,13 +8,28 @@ use sternhalma_data::table::Provenance;
 use crate::error::{BuilderError, Result};
 use crate::options::BuildMode;
 
-/// Returns the given number of threads, or one per processor core for 0.
-pub(crate) fn thread_count(threads: usize) -> usize {
-    let per_core = || std::thread::available_parallelism().map_or(1, usize::from);
-    if threads == 0 { per_core() } else { threads }.min(rayon::max_num_threads())
+/// The largest number of threads per processor core.
+const MAX_PER_CORE: usize = 4;
+
+/// The largest number of threads on machines with few cores.
+const MAX_OF_FEW_CORES: usize = 16;
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Starts the given number of threads, or one per processor core for 0.
+/// Returns the largest number of threads that the program starts for a job: four per processor core, but 16 on machines
+/// with fewer than four cores. More threads take memory and start-up time without making a job faster.
+pub fn max_threads() -> usize {
+    (MAX_PER_CORE * cores()).max(MAX_OF_FEW_CORES).min(rayon::max_num_threads())
+}
+
+/// Returns the number of threads of a job: the given number, at most [`max_threads`], or one per processor core for 0.
+pub fn thread_count(threads: usize) -> usize {
+    if threads == 0 { cores() } else { threads }.min(max_threads())
+}
+
+/// Starts as many threads as [`thread_count`] returns.
 pub(crate) fn thread_pool(threads: usize) -> Result<ThreadPool> {
     let threads = thread_count(threads);
     let started = ThreadPoolBuilder::new().num_threads(threads).build();
@@ -65,5 +80,18 @@ pub(crate) fn provenance(mode: BuildMode, pool: &ThreadPool) -> Provenance {
         threads: pool.current_num_threads(),
         peak_bytes: peak_memory(),
         ..Provenance::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_has_at_most_four_threads_per_core() {
+        assert_eq!(thread_count(0), cores());
+        assert_eq!(thread_count(3), 3);
+        assert_eq!(thread_count(65_535), max_threads());
+        assert!((16..=16.max(4 * cores())).contains(&max_threads()));
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use sternhalma_ggp::arena::{ArenaError, Backend, Contestant, GameObserver, Schedule, Standings, TournamentSetup, run};
 use sternhalma_ggp::{Limits, MemoryBudget};
 
-use crate::player::{player, player_within};
+use crate::player::player_within;
 use crate::{
     ChineseCheckers, Config, Distances, EngineContestant, ExternalPlayer, ExternalPlayerError, Filter, GameSetup,
     GameState, ProtocolLog, Separated,
@@ -106,7 +106,8 @@ impl BoardBackend {
         for entrant in &players {
             match entrant {
                 BoardPlayer::BuiltIn(config, distances) => {
-                    player(config, setup, distances.as_ref())?;
+                    // The test of the configuration takes as little memory as possible.
+                    player_within(config, setup, distances.as_ref(), &MemoryBudget::new(0))?;
                 }
                 BoardPlayer::External(command) => {
                     command.player().map_err(|error| ArenaError::Setup(error.to_string()))?;
@@ -126,19 +127,25 @@ impl BoardBackend {
 
     /// Creates a player for one of several threads. Trees share the memory as they need it, and
     /// transposition tables get equal parts.
-    fn contestant(&self, entrant: usize, threads: NonZeroUsize) -> Box<dyn Contestant<ChineseCheckers>> {
-        match &self.players[entrant] {
+    ///
+    /// # Errors
+    /// Returns an error if the memory of the player cannot be allocated.
+    fn contestant(
+        &self,
+        entrant: usize,
+        threads: NonZeroUsize,
+    ) -> Result<Box<dyn Contestant<ChineseCheckers>>, String> {
+        Ok(match &self.players[entrant] {
             BoardPlayer::BuiltIn(config, distances) => {
                 let distances = distances.as_ref();
                 let memory = match **config {
                     Config::Pvs(_) => self.memory.part(self.memory.limit() / 2 / threads.get() as u64),
                     _ => self.memory.clone(),
                 };
-                let player = player_within(config, self.game.setup(), distances, &memory);
-                Box::new(EngineContestant::new(player.expect("`new` has created this player")))
+                Box::new(EngineContestant::new(player_within(config, self.game.setup(), distances, &memory)?))
             }
             BoardPlayer::External(command) => Box::new(command.player().expect("`new` has created this player")),
-        }
+        })
     }
 }
 

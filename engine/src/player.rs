@@ -40,8 +40,8 @@ const LENGTH_HORIZON: u32 = 100;
 ///
 /// # Errors
 ///
-/// Returns an error if the player needs a table and has none, or if the table
-/// is for another board.
+/// Returns an error if the player needs a table and has none, if the table
+/// is for another board, or if the memory of its search cannot be allocated.
 pub fn player(
     config: &Config,
     setup: GameSetup,
@@ -108,7 +108,7 @@ pub fn player_within(
         }
         Config::Pvs(pvs) => {
             let learned = learned_weights(config, board)?;
-            let player = Box::new(PvsPlayer::new(game(pvs.moves), pvs, distances()?, learned.as_ref(), memory));
+            let player = Box::new(PvsPlayer::new(game(pvs.moves), pvs, distances()?, learned.as_ref(), memory)?);
             match pvs.level {
                 Some(level) => Box::new(LevelPlayer::new(player, level)),
                 None => player,

@@ -1,15 +1,18 @@
 //! The number of threads.
 
 use std::num::NonZeroUsize;
+use std::sync::Once;
 
 use clap::Args;
+use sternhalma_builder::thread_count;
 
+use crate::output::status;
 use crate::values::count;
 
 /// The threads of a command that works on one table.
 #[derive(Args, Clone, Copy)]
 pub struct ThreadArgs {
-    /// Threads; 0 is one per core
+    /// Threads, at most 4 per core or 16; 0 is one per core
     #[arg(long, value_name = "N", value_parser = count::<usize>(0), default_value = "0", help_heading = "Resources")]
     threads: usize,
 }
@@ -18,7 +21,7 @@ impl ThreadArgs {
     /// Returns the given number of threads; 0 is one per core.
     #[cfg(feature = "cluster")]
     pub fn given(self) -> usize {
-        self.threads
+        if self.threads == 0 { 0 } else { self.get() }
     }
 
     /// Returns the number of threads, at least 1.
@@ -27,7 +30,13 @@ impl ThreadArgs {
     }
 }
 
-/// Returns the given number of threads, or one per core.
+/// Returns the given number of threads, or one per core. Prints a notice if the number is above the largest one.
 pub fn threads(given: Option<NonZeroUsize>) -> NonZeroUsize {
-    given.unwrap_or_else(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
+    let given = given.map_or(0, NonZeroUsize::get);
+    let count = thread_count(given);
+    if given > count {
+        static NOTICE: Once = Once::new();
+        NOTICE.call_once(|| status!("{given} threads are more than this machine can use: using {count}"));
+    }
+    NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MIN)
 }

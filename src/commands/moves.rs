@@ -43,8 +43,8 @@ enum FilterArg {
 /// Applies only the rules of movement: sequences continue after a win.
 #[derive(clap::Args)]
 pub struct PerftArgs {
-    /// Depth in plies
-    #[arg(value_parser = count::<u32>(0))]
+    /// Depth in plies, at most 1000
+    #[arg(value_parser = depth)]
     depth: u32,
     #[command(flatten)]
     position: MovePositionArgs,
@@ -54,6 +54,15 @@ pub struct PerftArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+/// The largest depth. The search recurses, and its stack is limited.
+const MAX_DEPTH: u32 = 1000;
+
+/// Parses a depth in plies.
+fn depth(text: &str) -> Result<u32, String> {
+    let depth = count::<u32>(0)(text).ok().filter(|&depth| depth <= MAX_DEPTH);
+    depth.ok_or_else(|| format!("expected a depth from 0 to {MAX_DEPTH}, got `{text}`"))
 }
 
 /// The position, and the rules of movement.

@@ -1,3 +1,4 @@
+use std::cell::RefCell;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,6 +19,7 @@ use crate::args::output::OutputPath;
 use crate::args::player::{PlayerArgs, PlayerFactory};
 use crate::args::threads::threads;
 use crate::context::CommandContext;
+use crate::error::one_line;
 use crate::output::{self, CommandOutcome, status};
 use crate::progress::games_time;
 use crate::resources::search_memory;
@@ -82,17 +84,22 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let stop = ctx.stop()?;
     let threads = threads(args.threads);
     let game = ChineseCheckers::of(factory.setup(), Filter::All);
+    // The reason why a player cannot be created, which ends the run.
+    let refused = RefCell::new(None);
     // A trial: a match of entrant 0, the variant, against entrant 1, the present player.
     let play = |variant: &Config, present: &Config, seed: u64| -> Option<Score> {
-        let contestants = |entrant: usize| -> Box<dyn Contestant<ChineseCheckers>> {
-            Box::new(EngineContestant::new(
-                factory.player([variant, present][entrant]).expect("variants need what the player needs"),
-            ))
+        let contestants = |entrant: usize| -> Result<Box<dyn Contestant<ChineseCheckers>>, String> {
+            Ok(Box::new(EngineContestant::new(
+                factory.player([variant, present][entrant]).map_err(|error| one_line(&error))?,
+            )))
         };
         let mut standings = Standings::new(Schedule { seed, ..setup.terms.clone() });
         let tournament = TournamentSetup { game: &game, contestants: &contestants, adjudicator: None };
         let played = arena::run(&tournament, &mut standings, threads, &stop, |_, _| Ok::<(), String>(()));
-        played.expect("openings are random, and reports do not fail");
+        if let Err(reason) = played {
+            refused.replace(Some(reason));
+            stop.store(true, Relaxed);
+        }
         // An interrupted match has no score.
         (!stop.load(Relaxed)).then(|| standings.score(0, 0))
     };
@@ -122,6 +129,9 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     }
     if let Some(error) = failed {
         return Err(error.into());
+    }
+    if let Some(reason) = refused.into_inner() {
+        bail!(reason);
     }
     let Some(tuned) = tuned else {
         let how = if args.trace.is_some() { "the same command resumes" } else { "with --trace it could resume" };

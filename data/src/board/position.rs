@@ -77,7 +77,7 @@ impl Position {
     /// rules alone.
     ///
     /// Sequences continue beyond a win. A sequence ends uncounted if the player
-    /// to move has no move. The last moves are counted, not played.
+    /// to move has no move. The last moves are counted, not played. The search recurses once per ply.
     pub fn perft(&self, depth: u32) -> u64 {
         match depth {
             0 => 1,

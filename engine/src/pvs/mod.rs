@@ -61,15 +61,19 @@ pub(crate) struct PvsPlayer {
 
 impl PvsPlayer {
     /// Creates a player, whose transposition table takes at most the remaining memory.
+    ///
+    /// # Errors
+    ///
+    /// Returns a message if the transposition table cannot be allocated.
     pub fn new(
         game: Arc<ChineseCheckers>,
         config: &PvsConfig,
         distances: Distances,
         learned: Option<&LearnedWeights>,
         memory: &MemoryBudget,
-    ) -> PvsPlayer {
+    ) -> Result<PvsPlayer, String> {
         let room = u32::try_from(memory.room() >> 20).unwrap_or(u32::MAX);
-        let table = TranspositionTable::new(config.table_megabytes.min(room));
+        let table = TranspositionTable::new(config.table_megabytes.min(room))?;
         let mut used = MemoryUse::of(memory);
         used.set(table.bytes() as u64);
         let worker = || {
@@ -77,7 +81,7 @@ impl PvsPlayer {
             Worker { context, ordering: MoveOrdering::new(MOST_PLIES) }
         };
         let helpers = (1..config.threads).map(|_| worker()).collect();
-        PvsPlayer {
+        Ok(PvsPlayer {
             config: config.clone(),
             table,
             main: worker(),
@@ -86,7 +90,7 @@ impl PvsPlayer {
             now: None,
             seen: Vec::new(),
             excluded: Vec::new(),
-        }
+        })
     }
 
     fn see(&mut self, state: &GameState) {

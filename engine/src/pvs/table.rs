@@ -59,20 +59,31 @@ const PAGE: usize = 4096;
 impl TranspositionTable {
     /// Creates an empty table of at most `megabytes` (2^20 bytes), but at
     /// least one.
-    pub fn new(megabytes: u32) -> TranspositionTable {
+    ///
+    /// # Errors
+    ///
+    /// Returns a message if the system does not provide the memory.
+    pub fn new(megabytes: u32) -> Result<TranspositionTable, String> {
         let buckets = (megabytes.max(1) as usize) << 20 >> (BUCKET * 8).ilog2();
         // The size is the largest power of two that fits.
-        TranspositionTable::of(1 << buckets.ilog2())
+        let buckets = 1usize << buckets.ilog2();
+        TranspositionTable::of(buckets).ok_or_else(|| {
+            let mebibytes = (buckets * BUCKET * 8) >> 20;
+            format!(
+                "cannot allocate a transposition table of {mebibytes} MiB; choose a smaller `table_megabytes` or `Hash`"
+            )
+        })
     }
 
-    /// Creates an empty table. The system provides all pages now, so that no search waits for them.
-    fn of(buckets: usize) -> TranspositionTable {
-        let words: Vec<AtomicU64> = bytemuck::zeroed_vec((buckets + 1) * BUCKET);
+    /// Creates an empty table, or returns `None` if there is not enough memory. The system provides all pages now, so
+    /// that no search waits for them.
+    fn of(buckets: usize) -> Option<TranspositionTable> {
+        let words: Vec<AtomicU64> = bytemuck::try_zeroed_vec((buckets + 1) * BUCKET).ok()?;
         sternhalma_data::table::advise_huge_pages(&words);
         words.iter().step_by(PAGE / 8).for_each(|word| word.store(0, Relaxed));
         let line = BUCKET * 8;
         let first = (line - words.as_ptr() as usize % line) % line / 8;
-        TranspositionTable { words, first, mask: buckets - 1, age: 0, is_used: false }
+        Some(TranspositionTable { words, first, mask: buckets - 1, age: 0, is_used: false })
     }
 
     /// Returns the memory of the table in bytes.
@@ -80,12 +91,18 @@ impl TranspositionTable {
         (self.mask + 1) * BUCKET * 8
     }
 
-    /// Removes all entries. The memory is freed and allocated again, because the system clears pages faster.
+    /// Removes all entries. The memory is freed and allocated again, because the system clears pages faster. If another
+    /// program has taken the memory meanwhile, the table becomes smaller.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the system does not even provide the memory of one bucket.
     pub fn clear(&mut self) {
         if self.is_used {
             // The old memory is free before the new is allocated.
             self.words = Vec::new();
-            *self = TranspositionTable::of(self.mask + 1);
+            let sizes = (0..=(self.mask + 1).ilog2()).rev().map(|exponent| 1 << exponent);
+            *self = sizes.into_iter().find_map(TranspositionTable::of).expect("memory for one bucket");
         }
     }
 
@@ -197,7 +214,7 @@ mod tests {
     proptest! {
         #[test]
         fn stored_values_are_found(entry in entries(), key: u64) {
-            let mut table = TranspositionTable::new(1);
+            let mut table = TranspositionTable::new(1).unwrap();
             prop_assert_eq!(table.get(key), None);
             table.grow_older();
             table.put(key, entry);
@@ -210,7 +227,7 @@ mod tests {
         #[test]
         fn an_entry_is_that_of_its_last_put(puts in prop::collection::vec((0u64..40, entries()), 1..200)) {
             // All keys share a bucket, so entries are replaced frequently.
-            let mut table = TranspositionTable::new(1);
+            let mut table = TranspositionTable::new(1).unwrap();
             let mut oracle = std::collections::HashMap::new();
             for (number, entry) in puts {
                 let key = number << 40;
@@ -227,8 +244,13 @@ mod tests {
     }
 
     #[test]
+    fn a_table_that_does_not_fit_into_the_address_space_is_an_error() {
+        assert!(TranspositionTable::of(usize::MAX >> 7).is_none());
+    }
+
+    #[test]
     fn deep_entries_of_this_move_stay() {
-        let mut table = TranspositionTable::new(1);
+        let mut table = TranspositionTable::new(1).unwrap();
         let entry = |depth| TableEntry { value: 1, depth, bound: Bound::Exact, best: None };
         let key = |number: u64| number << 40;
         table.put(key(1), entry(30));

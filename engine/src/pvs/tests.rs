@@ -51,6 +51,7 @@ fn player_with(board: Board, rules: RuleSet, ply_limit: u32, changes: &str) -> P
         Some(&learned).filter(|_| has_network(&config)),
         &MemoryBudget::unlimited(),
     )
+    .unwrap()
 }
 
 fn has_network(config: &PvsConfig) -> bool {
@@ -430,7 +431,8 @@ fn every_kind_of_table_gives_the_same_game() {
                 distances(board, within, encoding),
                 None,
                 &MemoryBudget::unlimited(),
-            ),
+            )
+            .unwrap(),
             Limits::expansions(200),
         )
     };

@@ -170,8 +170,9 @@ impl Contestant<ChineseCheckers> for Script {
 fn the_third_occurrence_is_a_draw_in_a_tournament() {
     for (rules, end, plies) in [(RuleSet::BlockedGoal, "repetition", 8), (RuleSet::Paper, "ply-limit", 30)] {
         let game = ChineseCheckers::of(setup(5, 3).with_rules(rules).with_ply_limit(30), Filter::All);
-        let contestants =
-            |_: usize| -> Box<dyn Contestant<ChineseCheckers>> { Box::new(Script { actions: actions(&game) }) };
+        let contestants = |_: usize| -> Result<Box<dyn Contestant<ChineseCheckers>>, String> {
+            Ok(Box::new(Script { actions: actions(&game) }))
+        };
         let setup = TournamentSetup { game: &game, contestants: &contestants, adjudicator: None };
         let entrants = ["a", "b"].map(Entrant::named).to_vec();
         let budget = Budget { nodes: Some(1), ..Budget::default() };

@@ -131,8 +131,8 @@ fn played(
 ) -> (Standings, Vec<GameRecord>) {
     let board = distances.board();
     let game = ChineseCheckers::new(board, Filter::All);
-    let make = |entrant: usize| -> Box<dyn Contestant<ChineseCheckers>> {
-        Box::new(EngineContestant::new(player(&configs[entrant], GameSetup::new(board), Some(distances)).unwrap()))
+    let make = |entrant: usize| -> Result<Box<dyn Contestant<ChineseCheckers>>, String> {
+        Ok(Box::new(EngineContestant::new(player(&configs[entrant], GameSetup::new(board), Some(distances)).unwrap())))
     };
     let mut standings = Standings::new(schedule);
     let mut records = Vec::new();

@@ -35,8 +35,8 @@ pub struct Opening<S> {
     pub plies: u32,
 }
 
-/// Creates a contestant for the entrant with this index.
-pub type ContestantFactory<'a, G> = dyn Fn(usize) -> Box<dyn Contestant<G>> + Sync + 'a;
+/// Creates a contestant for the entrant with this index. An error, such as too little memory, ends the run.
+pub type ContestantFactory<'a, G> = dyn Fn(usize) -> Result<Box<dyn Contestant<G>>, String> + Sync + 'a;
 
 /// Returns the goals of a non-terminal state whose result is certain.
 pub type Adjudicator<'a, G> = dyn Fn(&<G as Game>::State) -> Option<Vec<u8>> + Sync + 'a;

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::SyncSender;
 
-use super::run::{GameQueue, run_workers};
+use super::run::{GameQueue, PlayedGame, run_workers};
 use super::session::{GameSession, RoleTask, TaskKind};
 use super::{GameId, GameRecord, Opening, RoleFault, Schedule, SearchValue, Standings};
 use crate::batch::{BoxedLaneSearch, LaneSearch, LockStepSearches};
@@ -104,7 +104,7 @@ struct SearchTag {
 struct LockStepWorker<'b, 'h> {
     setup: LockStepSetup<'b>,
     queue: &'b GameQueue<'h, LaneGame>,
-    sender: &'b SyncSender<GameRecord>,
+    sender: &'b SyncSender<PlayedGame>,
     searches: LockStepSearches<'b, SearchTag>,
     /// By slot.
     games: Vec<Option<LockStepGame<'b>>>,
@@ -114,7 +114,7 @@ impl<'b, 'h> LockStepWorker<'b, 'h> {
     fn new(
         setup: LockStepSetup<'b>,
         queue: &'b GameQueue<'h, LaneGame>,
-        sender: &'b SyncSender<GameRecord>,
+        sender: &'b SyncSender<PlayedGame>,
         games: usize,
     ) -> LockStepWorker<'b, 'h> {
         let games = (0..games).map(|_| None).collect();
@@ -232,7 +232,7 @@ impl<'b, 'h> LockStepWorker<'b, 'h> {
         let Some(game) = self.games[slot].take() else { return };
         if !self.queue.cancelled(game.session.id).load(Relaxed) {
             // The send fails only when the run has ended.
-            let _ = self.sender.send(record(game.session));
+            let _ = self.sender.send(Ok(record(game.session)));
         }
     }
 

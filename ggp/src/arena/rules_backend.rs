@@ -158,8 +158,9 @@ impl<G: PolicyGame + Reasoner> Backend for RulesBackend<G> {
             let setup = LockStepSetup { game, policies: &self.policies, games: self.concurrency(threads) };
             return run_in_lock_step(setup, standings, threads, stop, observer);
         }
-        let contestants =
-            |entrant: usize| -> Box<dyn Contestant<G>> { Box::new(PolicyPlayer::new(self.policies[entrant].clone())) };
+        let contestants = |entrant: usize| -> Result<Box<dyn Contestant<G>>, String> {
+            Ok(Box::new(PolicyPlayer::new(self.policies[entrant].clone())))
+        };
         let setup = TournamentSetup { game: &self.game, contestants: &contestants, adjudicator: None };
         run(&setup, standings, threads, stop, observer)
     }

@@ -44,7 +44,7 @@ pub(super) fn run_workers<G: ArenaGame, E: From<String>>(
     threads: NonZeroUsize,
     stop: &AtomicBool,
     mut report: impl FnMut(&GameRecord, &Standings) -> Result<(), E>,
-    worker: impl Fn(&GameQueue<'_, G>, &SyncSender<GameRecord>) + Sync,
+    worker: impl Fn(&GameQueue<'_, G>, &SyncSender<PlayedGame>) + Sync,
 ) -> Result<(), E> {
     let schedule = standings.schedule().clone();
     let openings = Mutex::new(Openings::new(game, &schedule)?);
@@ -65,7 +65,8 @@ pub(super) fn run_workers<G: ArenaGame, E: From<String>>(
         let mut result = Ok(());
         loop {
             match records.recv_timeout(STOP_CHECK_INTERVAL) {
-                Ok(record) if result.is_ok() => {
+                Ok(Err(reason)) if result.is_ok() => result = Err(E::from(reason)),
+                Ok(Ok(record)) if result.is_ok() => {
                     let decided = standings.add(&record);
                     if decided {
                         cancelled[slot(record.id)].store(true, Relaxed);
@@ -107,6 +108,9 @@ impl<G: ArenaGame> GameQueue<'_, G> {
     }
 }
 
+/// The record of a game, or the reason why a contestant cannot be created.
+pub(super) type PlayedGame = Result<GameRecord, String>;
+
 /// Contestants of a thread that are not playing, by entrant and copy, the longest idle first.
 type IdleContestants<G> = VecDeque<((usize, usize), Box<dyn Contestant<G>>)>;
 
@@ -115,12 +119,12 @@ type IdleContestants<G> = VecDeque<((usize, usize), Box<dyn Contestant<G>>)>;
 const MAX_IDLE: usize = 4;
 
 /// Plays games one after the other until the queue is empty.
-fn play_games<G: ArenaGame>(setup: &TournamentSetup<'_, G>, queue: &GameQueue<'_, G>, sender: &SyncSender<GameRecord>) {
+fn play_games<G: ArenaGame>(setup: &TournamentSetup<'_, G>, queue: &GameQueue<'_, G>, sender: &SyncSender<PlayedGame>) {
     let mut idle = VecDeque::new();
     while let Some((id, opening)) = queue.next() {
-        if let Some(record) = play(setup, queue, id, opening, &mut idle)
-            && sender.send(record).is_err()
-        {
+        let played = play(setup, queue, id, opening, &mut idle).transpose();
+        let is_failed = matches!(played, Some(Err(_)));
+        if played.is_some_and(|played| sender.send(played).is_err()) || is_failed {
             return;
         }
     }
@@ -132,7 +136,7 @@ fn play<G: ArenaGame>(
     id: GameId,
     opening: Opening<G::State>,
     idle: &mut IdleContestants<G>,
-) -> Option<GameRecord> {
+) -> Result<Option<GameRecord>, String> {
     // By role: the entrant, and the number of its copy.
     let mut copies = HashMap::new();
     let keys: Vec<(usize, usize)> = (queue.schedule.seats(id).into_iter())
@@ -145,10 +149,10 @@ fn play<G: ArenaGame>(
         .collect();
     let mut playing: Vec<_> = (keys.iter())
         .map(|&key| match idle.iter().position(|(other, _)| *other == key) {
-            Some(at) => idle.remove(at).expect("the position was just found").1,
+            Some(at) => Ok(idle.remove(at).expect("the position was just found").1),
             None => (setup.contestants)(key.0),
         })
-        .collect();
+        .collect::<Result<_, String>>()?;
     let mut contestants: Vec<&mut dyn Contestant<G>> = playing.iter_mut().map(|it| &mut **it as _).collect();
     let runner = GameRunner::new(setup, queue.schedule, id, queue.cancelled(id), opening);
     let record = runner.play(&mut contestants);
@@ -156,5 +160,5 @@ fn play<G: ArenaGame>(
     let reusable = keys.into_iter().zip(playing).enumerate().filter(|(role, _)| Some(*role) != at_fault);
     idle.extend(reusable.map(|(_, contestant)| contestant));
     idle.drain(..idle.len().saturating_sub(MAX_IDLE));
-    record
+    Ok(record)
 }

@@ -126,7 +126,9 @@ fn schedule(habits: &[Habit], games: u64) -> Schedule {
 /// these games.
 fn play(habits: &[Habit], standings: &mut Standings, threads: usize, most: usize) -> Vec<GameRecord> {
     let rng = || Rng::seed_from_u64(0);
-    let make = |entrant: usize| -> Box<dyn Contestant<Nim>> { Box::new(Habitual(habits[entrant], rng(), 0)) };
+    let make = |entrant: usize| -> Result<Box<dyn Contestant<Nim>>, String> {
+        Ok(Box::new(Habitual(habits[entrant], rng(), 0)))
+    };
     let host = TournamentSetup { game: &Nim, contestants: &make, adjudicator: None };
     let (stop, mut records) = (AtomicBool::new(false), Vec::new());
     let keep = |record: &GameRecord, _: &Standings| -> Result<(), String> {
@@ -287,7 +289,7 @@ fn openings_are_the_pairs_and_listed_ones_are_taken_in_turn() {
     assert!(records.chunks(2).all(|pair| pair[0].players[0] == pair[1].players[1]));
 
     let mut standings = Standings::new(Schedule { openings: vec!["x".to_owned()], ..schedule(&habits, 8) });
-    let make = |_: usize| -> Box<dyn Contestant<Nim>> { unreachable!("nobody plays") };
+    let make = |_: usize| -> Result<Box<dyn Contestant<Nim>>, String> { unreachable!("nobody plays") };
     let host = TournamentSetup { game: &Nim, contestants: &make, adjudicator: None };
     let ran = arena::run(&host, &mut standings, NonZeroUsize::MIN, &AtomicBool::new(false), |_, _| Ok::<_, String>(()));
     assert_eq!(ran.unwrap_err(), "`x` is no heap");
@@ -300,8 +302,9 @@ fn games_end_at_the_ply_limit_and_by_adjudication() {
     for record in play(&habits, &mut standings, 1, usize::MAX) {
         assert_eq!((record.end, record.goals, record.plies), (Termination::PlyLimit, vec![50, 50], 4));
     }
-    let make =
-        |entrant: usize| -> Box<dyn Contestant<Nim>> { Box::new(Habitual(habits[entrant], Rng::seed_from_u64(0), 0)) };
+    let make = |entrant: usize| -> Result<Box<dyn Contestant<Nim>>, String> {
+        Ok(Box::new(Habitual(habits[entrant], Rng::seed_from_u64(0), 0)))
+    };
     // The player who faces a multiple of four stones has lost.
     let adjudicator = |state: &(u32, usize)| {
         (state.0 < 10 && state.0.is_multiple_of(4))
@@ -324,8 +327,8 @@ fn rulesheet(name: &str) -> NetworkGame {
 
 /// Plays a match of two policies and returns its games.
 fn policies(game: &NetworkGame, names: [&str; 2], games: u64, opening_plies: u32) -> (Standings, Vec<GameRecord>) {
-    let make = |entrant: usize| -> Box<dyn Contestant<NetworkGame>> {
-        Box::new(PolicyPlayer::new(names[entrant].parse().unwrap()))
+    let make = |entrant: usize| -> Result<Box<dyn Contestant<NetworkGame>>, String> {
+        Ok(Box::new(PolicyPlayer::new(names[entrant].parse().unwrap())))
     };
     let host = TournamentSetup { game, contestants: &make, adjudicator: None };
     let budget = Budget { playouts: Some(200), ..Budget::default() };
@@ -396,8 +399,8 @@ fn all_think_in_every_step_and_before_the_game_if_they_are_to() {
     let entrants = policies.iter().map(|policy| Entrant::named((*policy).to_owned())).collect();
     let budget = Budget { playouts: Some(10), ..Budget::default() };
     let mut schedule = Schedule { start: 2.5, ponder: true, ..Schedule::new(entrants, budget, 4) };
-    let make = |entrant: usize| -> Box<dyn Contestant<Nim>> {
-        Box::new(PolicyPlayer::new(policies[entrant].parse().unwrap()))
+    let make = |entrant: usize| -> Result<Box<dyn Contestant<Nim>>, String> {
+        Ok(Box::new(PolicyPlayer::new(policies[entrant].parse().unwrap())))
     };
     let run = |schedule: &Schedule, threads| {
         let host = TournamentSetup { game: &Nim, contestants: &make, adjudicator: None };

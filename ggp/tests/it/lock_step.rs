@@ -47,8 +47,8 @@ fn threads(count: usize) -> NonZeroUsize {
 
 /// Plays one game at a time.
 fn one_by_one(game: &NetworkGame, schedule: &Schedule) -> BTreeMap<GameId, GameRecord> {
-    let make = |entrant: usize| -> Box<dyn Contestant<NetworkGame>> {
-        Box::new(PolicyPlayer::new(NAMES[entrant].parse().unwrap()))
+    let make = |entrant: usize| -> Result<Box<dyn Contestant<NetworkGame>>, String> {
+        Ok(Box::new(PolicyPlayer::new(NAMES[entrant].parse().unwrap())))
     };
     let mut records = Vec::new();
     let keep = |record: &GameRecord, _: &Standings| -> Result<(), String> {

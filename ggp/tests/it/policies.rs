@@ -212,8 +212,8 @@ fn hash(text: &str) -> String {
 fn play(recorded: &Match, threads: usize) -> Match {
     let path = format!("{}/games/{}.kif", env!("CARGO_MANIFEST_DIR"), recorded.game);
     let game = NetworkGame::new(Network::new(&Rules::parse(&std::fs::read_to_string(path).unwrap()).unwrap()).unwrap());
-    let make = |entrant: usize| -> Box<dyn Contestant<NetworkGame>> {
-        Box::new(PolicyPlayer::new(recorded.players[entrant].parse().unwrap()))
+    let make = |entrant: usize| -> Result<Box<dyn Contestant<NetworkGame>>, String> {
+        Ok(Box::new(PolicyPlayer::new(recorded.players[entrant].parse().unwrap())))
     };
     let host = TournamentSetup { game: &game, contestants: &make, adjudicator: None };
     let budget = Budget { playouts: Some(recorded.playouts), ..Budget::default() };
