@@ -6,6 +6,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, StdoutLock, Write};
 
 use anyhow::{Context, Result};
 use serde::Serialize;
+use sternhalma_ggp::messages::{shorten_quotes, without_bom};
 
 use crate::output::{CommandOutcome, print_error};
 
@@ -66,7 +67,9 @@ pub fn answer_all(answerer: &mut impl Answerer, arguments: &[String], stdin: boo
         let (mut line, mut number) = (Vec::new(), 0);
         while input.read_until(b'\n', &mut line).context("cannot read stdin")? > 0 {
             number += 1;
-            tally.answer(answerer, None, Some(number), String::from_utf8_lossy(&line).trim())?;
+            let text = String::from_utf8_lossy(&line);
+            let text = if number == 1 { without_bom(&text) } else { &text };
+            tally.answer(answerer, None, Some(number), text.trim())?;
             line.clear();
             if !input.buffer().contains(&b'\n') {
                 answerer.flush()?;
@@ -102,7 +105,12 @@ impl Tally {
             Err(error) => {
                 self.invalid = true;
                 let empty = if text.is_empty() { "empty text: " } else { "" };
-                answerer.invalid(&Invalid { argument, line, input: text, error: format!("{empty}{error:#}") })?;
+                answerer.invalid(&Invalid {
+                    argument,
+                    line,
+                    input: text,
+                    error: shorten_quotes(&format!("{empty}{error:#}")),
+                })?;
             }
         }
         Ok(())

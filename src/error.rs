@@ -18,7 +18,7 @@ use sternhalma_engine::ConfigError;
 use sternhalma_files::OutputError;
 use sternhalma_ggp::arena::{ArenaError, Difference, LogError};
 use sternhalma_ggp::gdl::{GroundError, ProverError};
-use sternhalma_ggp::messages::plain_serde;
+use sternhalma_ggp::messages::{plain_serde, shorten_quotes};
 use sternhalma_ggp::policy::PolicyError;
 
 /// Formats an error, its causes and a hint on one line, and then the lines of a file in which it is, if it is in TOML.
@@ -48,7 +48,7 @@ pub fn one_line(error: &anyhow::Error) -> String {
     let causes = error.chain().map(message).collect::<Vec<_>>().join(": ");
     let separator = if causes.ends_with('?') { " " } else { "; " };
     let hint = error.chain().find_map(hint).map_or(String::new(), |hint| format!("{separator}{hint}"));
-    (causes + &hint).replace(char::is_control, " ")
+    shorten_quotes(&(causes + &hint)).replace(char::is_control, " ")
 }
 
 /// Returns the message of one error of a chain, with sizes in readable units.

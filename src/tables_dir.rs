@@ -1,6 +1,8 @@
 //! The directory in which tables are kept.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 use bytesize::ByteSize;
@@ -11,6 +13,7 @@ use sternhalma_data::table::{Coverage, Layout, TablesDir, find_table, parse_tabl
 use sternhalma_data::{Board, Encoding, Prefix, Table, TableOptions};
 use sternhalma_ggp::messages::nearest;
 
+use crate::output::status;
 use crate::resources::advise;
 use crate::values::{DEFAULT_PIECES, DEFAULT_SIZE, size};
 
@@ -57,6 +60,22 @@ impl TablesArgs {
     /// Fails as [`dir`](TablesArgs::dir) does.
     pub fn directory(&self) -> Result<TablesDir> {
         Ok(TablesDir::new(self.dir()?))
+    }
+
+    /// Returns the path of the best table of a board. A table whose contents do not match its name is passed over, with
+    /// a notice.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory is unknown or cannot be read.
+    pub fn lookup(&self, board: Board, coverage: Coverage) -> Result<Option<PathBuf>> {
+        static NOTICED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+        let misnamed = |path: &Path, prefix: Prefix| {
+            if NOTICED.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned()) {
+                status!("{}: passed over, because the table is of {prefix}; rename it", path.display());
+            }
+        };
+        Ok(self.directory()?.lookup(board, coverage, misnamed)?)
     }
 
     /// Returns the memory for the part of a table nearest the goal, in bytes.

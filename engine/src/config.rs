@@ -529,7 +529,11 @@ impl UctConfig {
         if !(0.0..=1.0).contains(&self.random) {
             return Err(format!("`random` is a share of 0 to 1, not {}", self.random));
         }
-        if !(self.c >= 0.0 && self.length_weight.is_finite() && self.difference_weight.is_finite()) {
+        if !(self.c >= 0.0
+            && self.c.is_finite()
+            && self.length_weight.is_finite()
+            && self.difference_weight.is_finite())
+        {
             return Err("`c` is at least 0, and the weights are finite".to_owned());
         }
         if self.selection == TreePolicy::Guided {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use sternhalma_data::Board;
-use sternhalma_engine::ugi::{UgiCommand, UgiError, UgiHost, UgiSession, UgiSettings};
+use sternhalma_engine::ugi::{UgiCommand, UgiHost, UgiSession, UgiSettings};
 use sternhalma_engine::{Config, EnginePlayer, GameSetup, Roster, player};
 
 /// The words with which a line of an engine can begin.
@@ -35,7 +35,9 @@ impl UgiHost for QuickPlayers {
         1 << 20
     }
 
-    fn set_memory(&mut self, _bytes: u64) {}
+    fn set_memory(&mut self, _bytes: u64) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// A buffer that several threads write to.
@@ -79,7 +81,7 @@ pub fn target(bytes: &[u8]) {
         match UgiCommand::parse(&String::from_utf8_lossy(line)) {
             Ok(Some(UgiCommand::Quit)) => break,
             Ok(Some(UgiCommand::IsReady)) => ready += 1,
-            Ok(Some(UgiCommand::Go(_))) | Err(UgiError::Go(_)) => searches += 1,
+            Ok(Some(UgiCommand::Go(_))) => searches += 1,
             _ => {}
         }
     }

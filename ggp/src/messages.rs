@@ -1,5 +1,8 @@
 //! Error messages in plain words: suggestions for misspelt names, and the messages of `serde` without the names of
-//! types.
+//! types. Excerpts of texts for messages, and reading of text files.
+
+use std::io;
+use std::path::Path;
 
 /// Returns the known name that is most similar to a word, if one is similar enough to be what was meant.
 ///
@@ -67,6 +70,71 @@ pub fn plain_serde(message: &str) -> String {
 fn unknown(found: &str) -> Option<(&str, &str)> {
     let (kind, name) = found.strip_prefix("unknown ")?.split_once(' ')?;
     Some((kind, name.strip_prefix('`')?.strip_suffix('`')?))
+}
+
+/// The byte order mark with which some editors begin a text.
+pub const BOM: char = '\u{feff}';
+
+/// Returns a text without a byte order mark at its beginning.
+///
+/// ```
+/// use sternhalma_ggp::messages::without_bom;
+///
+/// assert_eq!(without_bom("\u{feff}a1-a2"), "a1-a2");
+/// assert_eq!(without_bom("a1-a2"), "a1-a2");
+/// ```
+pub fn without_bom(text: &str) -> &str {
+    text.strip_prefix(BOM).unwrap_or(text)
+}
+
+/// Reads a text file, without a byte order mark.
+///
+/// # Errors
+/// Returns an error if the file cannot be read or is not UTF-8.
+pub fn read_text(path: impl AsRef<Path>) -> io::Result<String> {
+    let text = std::fs::read_to_string(path)?;
+    Ok(if text.starts_with(BOM) { without_bom(&text).to_owned() } else { text })
+}
+
+/// The largest number of characters of an input that a message quotes.
+const MAX_QUOTED: usize = 80;
+
+/// The largest number of characters of a message between two quotations. Only an input that has backticks itself can
+/// cause more.
+const MAX_UNQUOTED: usize = 2000;
+
+/// Returns the beginning of a text, at most 80 characters and perhaps `…`.
+///
+/// ```
+/// use sternhalma_ggp::messages::excerpt;
+///
+/// assert_eq!(excerpt("a1-a2"), "a1-a2");
+/// assert_eq!(excerpt(&"é".repeat(1000)), "é".repeat(80) + "…");
+/// ```
+pub fn excerpt(text: &str) -> String {
+    beginning(text, MAX_QUOTED)
+}
+
+fn beginning(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => text[..end].to_owned() + "…",
+        None => text.to_owned(),
+    }
+}
+
+/// Returns a message whose quotations, in backticks, are [excerpts](excerpt).
+///
+/// ```
+/// use sternhalma_ggp::messages::shorten_quotes;
+///
+/// let message = |text: &str| format!("`{text}` is not a move; expected e.g. `a1-a2`");
+/// assert_eq!(shorten_quotes(&message("a1")), message("a1"));
+/// assert_eq!(shorten_quotes(&message(&"a".repeat(1 << 20))), message(&("a".repeat(80) + "…")));
+/// ```
+pub fn shorten_quotes(message: &str) -> String {
+    let parts = message.split('`').enumerate();
+    let short = parts.map(|(index, part)| beginning(part, if index % 2 == 1 { MAX_QUOTED } else { MAX_UNQUOTED }));
+    short.collect::<Vec<_>>().join("`")
 }
 
 fn plain_type(expected: &str) -> String {

@@ -47,7 +47,7 @@ pub fn games() -> BTreeMap<&'static str, &'static str> {
 /// Reads the text of a rulesheet.
 #[pyfunction]
 pub fn read_rulesheet(path: PathBuf) -> PyResult<String> {
-    Ok(std::fs::read_to_string(path)?)
+    Ok(sternhalma_ggp::messages::read_text(path)?)
 }
 
 /// A rulesheet that is ready to be played.

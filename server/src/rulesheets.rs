@@ -101,7 +101,7 @@ impl RulesheetStore {
             return Err(ApiError::internal(format!("{name}: the rulesheet has more than 1 MiB")));
         }
         let unreadable = |error| ApiError::internal(format!("{name}: cannot read the rulesheet: {error}"));
-        std::fs::read_to_string(path).map(Some).map_err(unreadable)
+        sternhalma_ggp::messages::read_text(path).map(Some).map_err(unreadable)
     }
 
     /// Returns the game of a text, compiled within a budget of memory. The last games are kept.

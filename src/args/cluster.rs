@@ -103,6 +103,7 @@ impl ClusterSpec {
 
 /// Reads a file of addresses.
 fn addresses(hosts: &Path) -> Result<Vec<String>> {
-    let text = std::fs::read_to_string(hosts).with_context(|| format!("{}: cannot read", hosts.display()))?;
+    let text =
+        sternhalma_ggp::messages::read_text(hosts).with_context(|| format!("{}: cannot read", hosts.display()))?;
     ClusterMember::parse_addresses(&text).with_context(|| hosts.display().to_string())
 }

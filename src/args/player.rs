@@ -77,7 +77,8 @@ impl PlayerArgs {
 pub fn roster(file: Option<&Path>) -> Result<Roster> {
     let mut roster = Roster::built_in();
     if let Some(path) = file {
-        let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
+        let text =
+            sternhalma_ggp::messages::read_text(path).with_context(|| format!("{}: cannot read", path.display()))?;
         roster.add(Roster::parse(&text).with_context(|| path.display().to_string())?);
     }
     Ok(roster)
@@ -93,7 +94,7 @@ pub fn distances(ctx: &CommandContext, board: Board, name: Option<&Path>, covera
     let need = || format!("these players need a distance table of {board}");
     let path = match name {
         Some(name) => name.to_owned(),
-        None => ctx.tables.directory()?.lookup(board, coverage)?.with_context(|| {
+        None => ctx.tables.lookup(board, coverage)?.with_context(|| {
             let kind = if coverage == Coverage::Complete { "a complete one" } else { "one" };
             let dir = ctx.tables.dir().unwrap_or_default();
             format!(
@@ -114,7 +115,7 @@ pub fn distances(ctx: &CommandContext, board: Board, name: Option<&Path>, covera
 
 /// Opens the same table as [`distances`], also a partial one, or returns estimates with a notice if there is none.
 pub fn distances_or_estimates(ctx: &CommandContext, board: Board, name: Option<&Path>) -> Result<Distances> {
-    if name.is_none() && ctx.tables.directory()?.lookup(board, Coverage::Prefix)?.is_none() {
+    if name.is_none() && ctx.tables.lookup(board, Coverage::Prefix)?.is_none() {
         status!(
             "no distance table of {board} in {}: distances are estimated; for a stronger player: {}",
             ctx.tables.dir()?.display(),

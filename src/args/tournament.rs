@@ -531,7 +531,7 @@ impl TournamentOptions {
 
 /// Reads a file of openings: one per line, without empty lines and comments.
 pub fn read_openings(path: &Path) -> Result<Vec<String>> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
+    let text = sternhalma_ggp::messages::read_text(path).with_context(|| format!("{}: cannot read", path.display()))?;
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let openings: Vec<String> = lines.map(str::to_owned).collect();
     if openings.is_empty() {

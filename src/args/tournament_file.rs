@@ -12,7 +12,8 @@ use super::tournament::{PlayerEntry, SeriesGameOptions, TournamentOptions};
 impl TournamentOptions {
     /// Reads the options of a file. Paths in a file are relative to its directory.
     pub fn read(path: &Path) -> Result<TournamentOptions> {
-        let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
+        let text =
+            sternhalma_ggp::messages::read_text(path).with_context(|| format!("{}: cannot read", path.display()))?;
         let options = TournamentOptions::parse(&text).with_context(|| path.display().to_string())?;
         Ok(options.resolve_paths(path.parent().unwrap_or(Path::new(""))))
     }

@@ -92,7 +92,7 @@ impl Args {
     fn open_table(&self, ctx: &CommandContext, board: Board) -> Result<Option<Arc<Table>>> {
         let path = match &self.table {
             Some(name) => Some(name.clone()),
-            None => ctx.tables.directory()?.lookup(board, Coverage::Prefix)?,
+            None => ctx.tables.lookup(board, Coverage::Prefix)?,
         };
         let Some(path) = path else {
             let advice = ctx.tables.advice_for_board(board, Coverage::Prefix);

@@ -170,7 +170,8 @@ fn tuning(args: &Args) -> Result<HillClimb> {
     let mut tuning = match &args.tuning {
         None => HillClimb::built_in(),
         Some(path) => {
-            let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
+            let text = sternhalma_ggp::messages::read_text(path)
+                .with_context(|| format!("{}: cannot read", path.display()))?;
             toml::from_str(&text).with_context(|| path.display().to_string())?
         }
     };

@@ -2,6 +2,7 @@ use std::io;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use sternhalma_builder::check_memory;
 use sternhalma_data::table::Coverage;
 use sternhalma_data::{Board, RuleSet};
 use sternhalma_engine::ugi::{UgiHost, UgiSession, UgiSettings};
@@ -53,7 +54,8 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         setup: GameSetup { board: args.board.board()?, rules: args.rules, ply_limit: args.players.ply_limit },
         default_nodes: MOVE_NODES,
     };
-    let host = Host { ctx: ctx.clone(), players: &args.players, memory: search_memory(None) };
+    let host =
+        Host { ctx: ctx.clone(), players: &args.players, memory: search_memory(None), used: MemoryBudget::default() };
     UgiSession::new(host, settings, io::stdout())?.run(io::stdin().lock())?;
     Ok(CommandOutcome::Answered)
 }
@@ -85,11 +87,14 @@ struct Host<'a> {
     players: &'a PlayerArgs,
     /// The memory limit of a player in bytes.
     memory: u64,
+    /// The memory of the present player.
+    used: MemoryBudget,
 }
 
 impl UgiHost for Host<'_> {
     fn player(&mut self, config: &Config, setup: GameSetup) -> Result<Box<dyn EnginePlayer>, String> {
         let (configs, memory) = (std::slice::from_ref(config), MemoryBudget::new(self.memory));
+        self.used = memory.clone();
         let factory = self.players.factory(&self.ctx, setup, configs, Coverage::Prefix, &memory);
         factory.and_then(|factory| factory.player(config)).map_err(|error| one_line(&error))
     }
@@ -102,8 +107,11 @@ impl UgiHost for Host<'_> {
         self.memory
     }
 
-    fn set_memory(&mut self, bytes: u64) {
+    fn set_memory(&mut self, bytes: u64) -> Result<(), String> {
+        // The memory of the present player is free before that of the next is allocated.
+        check_memory(bytes.saturating_sub(self.used.used())).map_err(|error| error.to_string())?;
         self.memory = bytes;
+        Ok(())
     }
 
     fn set_tables_dir(&mut self, dir: PathBuf) {

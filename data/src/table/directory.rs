@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::TableError;
 use super::format::Encoding;
-use super::names::table_name;
+use super::names::{parse_table_name, table_name};
 use super::reader::Table;
 use crate::board::{Board, Prefix};
 
@@ -100,17 +100,32 @@ impl TablesDir {
         Ok(self.files()?.into_iter().map(open).collect())
     }
 
-    /// Returns the path of the [best](Table::preference) table of a board.
+    /// Returns the path of the [best](Table::preference) table of a board. A table with the name of a table of other
+    /// states is passed over, and `misnamed` is called with its path and its states if its name or its contents are of
+    /// the board.
     ///
     /// # Errors
     /// If the directory cannot be read.
-    pub fn lookup(&self, board: Board, coverage: Coverage) -> Result<Option<PathBuf>, TableError> {
-        let default = self.default_path(Prefix::whole(board), Encoding::Byte);
-        if default.exists() {
+    pub fn lookup(
+        &self,
+        board: Board,
+        coverage: Coverage,
+        mut misnamed: impl FnMut(&Path, Prefix),
+    ) -> Result<Option<PathBuf>, TableError> {
+        let whole = Prefix::whole(board);
+        let default = self.default_path(whole, Encoding::Byte);
+        // A damaged table is no reason to use another one: opening it reports the damage.
+        if default.exists() && Table::open(&default).map_or(true, |table| table.prefix() == whole) {
             return Ok(Some(default));
         }
         let usable = |file: TableFile| {
             let table = file.table.ok()?;
+            if let Some((named, _)) = parse_table_name(&file.name).filter(|(named, _)| *named != table.prefix()) {
+                if [named.board(), table.board()].contains(&board) {
+                    misnamed(&file.path, table.prefix());
+                }
+                return None;
+            }
             let covers = table.prefix().is_whole() || coverage == Coverage::Prefix;
             (table.board() == board && covers).then(|| (table.preference(), file.path))
         };

@@ -353,10 +353,7 @@ fn commit_last(mut stderr: impl Read, words: &Mutex<VecDeque<u8>>) -> io::Result
 
 /// Returns the beginning of a text in a form that can be shown in one line.
 pub fn excerpt(text: &str) -> String {
-    const SHOWN: usize = 100;
-    let shown: String = text.chars().take(SHOWN).collect();
-    let more = if shown.len() < text.len() { "…" } else { "" };
-    format!("`{}{more}`", readable(&shown))
+    format!("`{}`", sternhalma_ggp::messages::excerpt(&readable(text)))
 }
 
 /// Returns a text without control characters for terminals.

@@ -72,7 +72,7 @@ pub enum Query {
 }
 
 /// The limits of a search.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Go {
     /// All limits except the clocks.
     pub limits: Limits,
@@ -82,6 +82,8 @@ pub struct Go {
     pub increment: [Duration; 2],
     /// Whether the answer waits for `stop`.
     pub infinite: bool,
+    /// The parts of the command that are not known as limits.
+    pub ignored: Vec<String>,
 }
 
 /// An error in a command.
@@ -94,9 +96,6 @@ pub enum UgiError {
     /// The command is malformed.
     #[error("{0}")]
     Malformed(String),
-    /// The arguments of `go` are malformed.
-    #[error("{0}")]
-    Go(String),
 }
 
 impl UgiError {
@@ -123,7 +122,7 @@ impl UgiCommand {
             "isready" => UgiCommand::IsReady,
             "uginewgame" => UgiCommand::NewGame,
             "position" => position(rest)?,
-            "go" => UgiCommand::Go(go(rest).map_err(UgiError::Go)?),
+            "go" => UgiCommand::Go(go(rest)),
             "stop" => UgiCommand::Stop,
             "setoption" => option(rest)?,
             "query" => UgiCommand::Query(query(rest.trim())?),
@@ -153,7 +152,8 @@ fn position(text: &str) -> Result<UgiCommand, UgiError> {
     Ok(UgiCommand::Position { start, moves })
 }
 
-fn go(text: &str) -> Result<Go, String> {
+/// Parses the arguments of `go`. A limit that is unknown or has no number is ignored, so that every `go` is a search.
+fn go(text: &str) -> Go {
     let mut go = Go::default();
     let mut words = text.split_whitespace().peekable();
     go.infinite = words.peek().is_none();
@@ -162,28 +162,30 @@ fn go(text: &str) -> Result<Go, String> {
             go.infinite = true;
             continue;
         }
-        let mut number = || {
-            let text = words.next().ok_or_else(|| format!("`go {word}` lacks its number"))?;
-            text.parse::<u64>().map_err(|_| format!("`go {word} {text}`: that is no number from 0 to 2^64 - 1"))
+        let Some(number) = words.next_if(|text| number(text).is_some()).and_then(number) else {
+            go.ignored.push(word.to_owned());
+            continue;
         };
         match word {
-            "movetime" => go.limits.time = Some(Duration::from_millis(number()?)),
-            "nodes" => go.limits.expansions = Some(number()?),
-            "playouts" => go.limits.playouts = Some(number()?),
-            "depth" => go.limits.depth = Some(number()?.try_into().unwrap_or(u32::MAX)),
-            "p1time" => go.left[0] = Some(Duration::from_millis(number()?)),
-            "p2time" => go.left[1] = Some(Duration::from_millis(number()?)),
-            "p1inc" => go.increment[0] = Duration::from_millis(number()?),
-            "p2inc" => go.increment[1] = Duration::from_millis(number()?),
-            _ => {
-                return Err(format!(
-                    "`go {word}` is unknown; there are movetime, nodes, playouts, depth, infinite, p1time, p2time, \
-                     p1inc and p2inc"
-                ));
-            }
+            "movetime" => go.limits.time = Some(Duration::from_millis(number)),
+            "nodes" => go.limits.expansions = Some(number),
+            "playouts" => go.limits.playouts = Some(number),
+            "depth" => go.limits.depth = Some(number.try_into().unwrap_or(u32::MAX)),
+            "p1time" => go.left[0] = Some(Duration::from_millis(number)),
+            "p2time" => go.left[1] = Some(Duration::from_millis(number)),
+            "p1inc" => go.increment[0] = Duration::from_millis(number),
+            "p2inc" => go.increment[1] = Duration::from_millis(number),
+            _ => go.ignored.push(format!("{word} {number}")),
         }
     }
-    Ok(go)
+    go
+}
+
+/// Parses the number of a limit. Negative numbers, such as the clock of a player who has overstepped it, count as 0,
+/// and larger numbers than 2^64 - 1 as that.
+fn number(text: &str) -> Option<u64> {
+    let real = || text.parse::<f64>().ok().filter(|number| !number.is_nan());
+    text.parse().ok().or_else(|| real().map(|number| number as u64))
 }
 
 fn option(text: &str) -> Result<UgiCommand, UgiError> {
@@ -211,23 +213,16 @@ fn query(text: &str) -> Result<Query, UgiError> {
 
 impl Go {
     /// Returns the limits of a player's search. A player uses a twentieth of
-    /// its clock plus the increment, and leaves at least 10 ms.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if only the clock of the other player is given.
-    pub fn limits(&self, side: Side) -> Result<Limits, UgiError> {
+    /// its clock plus the increment, and leaves at least 10 ms. Without its
+    /// clock, that of the other player counts.
+    pub fn limits(&self, side: Side) -> Limits {
         let player = side as usize;
-        match (self.left[player], self.left[1 - player]) {
-            (Some(left), _) => {
+        match self.left[player].or(self.left[1 - player]) {
+            Some(left) => {
                 let clock = GameClock { left, increment: self.increment[player] };
-                Ok(self.limits.and(Limits::time(clock.share())))
+                self.limits.and(Limits::time(clock.share()))
             }
-            (None, Some(_)) => {
-                let number = player + 1;
-                Err(UgiError::Go(format!("player {number} is to move, and `go` lacks p{number}time")))
-            }
-            (None, None) => Ok(self.limits),
+            None => self.limits,
         }
     }
 }
@@ -402,9 +397,9 @@ mod tests {
         assert_eq!(go_of("go"), go_of("go infinite"));
         assert!(go_of("go").infinite && !go.infinite);
         let go = go_of("go p1time 60000 p2time 100 p1inc 50 p2inc 200");
-        assert_eq!(go.limits(Side::X).unwrap().time, Some(ms(3050)));
-        assert_eq!(go.limits(Side::O).unwrap().time, Some(ms(90)));
-        assert_eq!(go_of("go p2time 5").limits(Side::O).unwrap().time, Some(ms(0)));
+        assert_eq!(go.limits(Side::X).time, Some(ms(3050)));
+        assert_eq!(go.limits(Side::O).time, Some(ms(90)));
+        assert_eq!(go_of("go p2time 5").limits(Side::O).time, Some(ms(0)));
         assert_eq!(go_of("go depth 99999999999").limits.depth, Some(u32::MAX));
     }
 
@@ -413,9 +408,6 @@ mod tests {
         for (line, why) in [
             ("hello there", "`hello` is not a command"),
             ("UGI", "`UGI` is not a command"),
-            ("go fast", "`go fast` is unknown"),
-            ("go nodes", "lacks its number"),
-            ("go nodes -1", "no number"),
             ("query colour", "`query colour` is unknown"),
             ("position", "a position reads"),
             ("position startpos a1-a2", "a position reads"),
@@ -428,8 +420,27 @@ mod tests {
             let error = UgiCommand::parse(line).unwrap_err().to_string();
             assert!(error.contains(why), "{line}: {error}");
         }
-        let error = go_of("go p1time 100 p1inc 5").limits(Side::O).unwrap_err();
-        assert!(error.to_string().contains("p2time"), "{error}");
+    }
+
+    #[test]
+    fn odd_limits_still_make_a_search() {
+        let ms = Duration::from_millis;
+        for (line, time, expansions) in [
+            ("go p1time -5 p2time 1000", Some(0), None),
+            ("go p2time 1000", Some(50), None),
+            ("go p1time 1000 movestogo 3 p1inc -7", Some(50), None),
+            ("go movetime 20.7", Some(20), None),
+            ("go nodes -1", None, Some(0)),
+            ("go nodes 99999999999999999999", None, Some(u64::MAX)),
+            ("go nodes", None, None),
+            ("go nodes many fast", None, None),
+            ("go nodes nan", None, None),
+        ] {
+            let go = go_of(line);
+            let limits = go.limits(Side::X);
+            assert_eq!((limits.time, limits.expansions, go.infinite), (time.map(ms), expansions, false), "{line}");
+        }
+        assert_eq!(go_of("go movestogo 3 nodes 9 ponder nodes x").ignored, ["movestogo 3", "ponder", "nodes", "x"]);
     }
 
     /// Generates lines that are similar to commands.
@@ -478,7 +489,7 @@ mod tests {
             let depth = plies.map(|plies| plies as u32);
             let limits = Limits { playouts, expansions, depth, time: time.map(Duration::from_millis) };
             let left = left.map(|left| left.map(Duration::from_millis));
-            let go = Go { limits, left, increment: added.map(Duration::from_millis), infinite };
+            let go = Go { limits, left, increment: added.map(Duration::from_millis), infinite, ..Go::default() };
             prop_assert_eq!(go_of(&go.to_string()), go);
         }
 

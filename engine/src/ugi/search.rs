@@ -57,6 +57,19 @@ impl fmt::Debug for EngineHandle {
 pub(super) struct RunningSearch {
     signals: Arc<SearchSignals>,
     thread: JoinHandle<EngineHandle>,
+    /// Whether the search ends only when it is stopped.
+    waits_for_stop: bool,
+}
+
+/// Calls a function when it is dropped.
+struct CallOnDrop<F: FnOnce()>(Option<F>);
+
+impl<F: FnOnce()> Drop for CallOnDrop<F> {
+    fn drop(&mut self) {
+        if let Some(call) = self.0.take() {
+            call();
+        }
+    }
 }
 
 /// The flags that a session and its search share.
@@ -68,16 +81,23 @@ struct SearchSignals {
 }
 
 impl RunningSearch {
-    /// Starts a search with a player.
+    /// Starts a search with a player. Its thread calls `on_end` at its end, also after a panic.
     ///
     /// # Errors
     ///
     /// Returns an error if the thread cannot be started. The player is lost then.
-    pub fn start<W: Write + Send + 'static>(job: SearchJob<W>, engine: EngineHandle) -> io::Result<RunningSearch> {
+    pub fn start<W: Write + Send + 'static>(
+        job: SearchJob<W>,
+        engine: EngineHandle,
+        on_end: impl FnOnce() + Send + 'static,
+    ) -> io::Result<RunningSearch> {
         let signals = Arc::<SearchSignals>::default();
-        let shared = signals.clone();
-        let thread = thread::Builder::new().spawn(move || job.search(engine, &shared))?;
-        Ok(RunningSearch { signals, thread })
+        let (shared, waits_for_stop) = (signals.clone(), job.infinite);
+        let thread = thread::Builder::new().spawn(move || {
+            let _on_end = CallOnDrop(Some(on_end));
+            job.search(engine, &shared)
+        })?;
+        Ok(RunningSearch { signals, thread, waits_for_stop })
     }
 
     /// Returns whether the next command can follow.
@@ -85,12 +105,16 @@ impl RunningSearch {
         self.signals.answered.load(Relaxed) || self.thread.is_finished()
     }
 
-    /// Stops the search, waits for its answer, and returns the player, or `None` after a panic.
-    pub fn stop(self) -> Option<EngineHandle> {
+    /// Returns whether the search continues until it is stopped.
+    pub fn is_endless(&self) -> bool {
+        self.waits_for_stop && !self.signals.stop.load(Relaxed)
+    }
+
+    /// Stops the search, which then answers.
+    pub fn stop(&self) {
         self.signals.stop.store(true, Relaxed);
         // An infinite search that has its result parks until it is stopped.
         self.thread.thread().unpark();
-        self.join()
     }
 
     /// Waits for the answer, and returns the player, or `None` after a panic.

@@ -1,9 +1,14 @@
 //! The state of an engine process that speaks the protocol.
 
+use std::collections::VecDeque;
 use std::error::Error as _;
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
 use std::time::Instant;
+
+use sternhalma_ggp::messages::{excerpt, shorten_quotes, without_bom};
 
 use super::command::{Go, MOST_LINES, StartPosition, UgiCommand, UgiError};
 use super::error::SessionError;
@@ -33,7 +38,11 @@ pub trait UgiHost {
     fn memory(&self) -> u64;
 
     /// Sets the memory limit for the players that are created next.
-    fn set_memory(&mut self, bytes: u64);
+    ///
+    /// # Errors
+    ///
+    /// Returns a message of one line, and keeps the old limit, if that much memory is not available.
+    fn set_memory(&mut self, bytes: u64) -> Result<(), String>;
 }
 
 /// The settings of a session before its first command.
@@ -71,7 +80,9 @@ pub struct UgiSettings {
 ///     fn memory(&self) -> u64 {
 ///         u64::MAX
 ///     }
-///     fn set_memory(&mut self, _bytes: u64) {}
+///     fn set_memory(&mut self, _bytes: u64) -> Result<(), String> {
+///         Ok(())
+///     }
 /// }
 /// let settings = UgiSettings {
 ///     roster: Roster::built_in(),
@@ -93,6 +104,8 @@ pub struct UgiSession<H, W> {
     seed: u64,
     /// The option `Hash` in MiB, if it was set.
     hash: Option<u32>,
+    /// The option `Hash` and the memory limit before the option was set, until there is a player with the new size.
+    hash_before: Option<(Option<u32>, u64)>,
     /// The option `Threads`, if it was set.
     threads: Option<u32>,
     /// The option `MultiPV`: the number of lines of a search.
@@ -101,6 +114,10 @@ pub struct UgiSession<H, W> {
     /// The player between searches, once it has been created.
     engine: Option<EngineHandle>,
     search: Option<RunningSearch>,
+    /// The number of searches so far.
+    searches: u64,
+    /// The commands that wait for the end of the search, in their order.
+    waiting: VecDeque<WaitingCommand>,
 }
 
 impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
@@ -122,42 +139,95 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
             config,
             seed,
             hash: None,
+            hash_before: None,
             threads: None,
             lines: 1,
             game,
             engine: None,
             search: None,
+            searches: 0,
+            waiting: VecDeque::new(),
         })
     }
 
     /// Executes the commands of `input`, one per line, until `quit` or the end
     /// of the input. A running search is then stopped, and prints its move.
     ///
+    /// Commands that need the player, and those after them, wait for the
+    /// `bestmove` of a search. The caller's thread reads the commands meanwhile,
+    /// so that `stop` and `quit` reach the search.
+    ///
     /// # Errors
     ///
     /// Returns an error if the input cannot be read or the output cannot be
     /// written. Other errors are printed as `info string error: …`.
-    pub fn run(mut self, input: impl BufRead) -> io::Result<()> {
-        for line in input.split(b'\n') {
-            let line =
-                line.map_err(|error| io::Error::new(error.kind(), format!("cannot read the commands: {error}")))?;
-            let received = Instant::now();
-            match UgiCommand::parse(&String::from_utf8_lossy(&line)) {
-                Ok(None) => {}
-                Ok(Some(UgiCommand::Quit)) => break,
-                Ok(Some(command)) => self.execute(command, received)?,
-                Err(error) => {
-                    let is_go = matches!(error, UgiError::Go(_));
-                    self.refuse(&error.into(), is_go)?;
-                }
-            }
-        }
-        self.stop();
-        Ok(())
+    pub fn run(self, input: impl BufRead) -> io::Result<()>
+    where
+        H: Send,
+    {
+        let (sender, events) = mpsc::channel();
+        let searches = sender.clone();
+        thread::scope(|scope| {
+            let executor = scope.spawn(move || self.execute_all(&events, &searches));
+            let read = read_commands(input, &sender);
+            let executed = executor.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            executed.and(read)
+        })
     }
 
-    fn execute(&mut self, command: UgiCommand, received: Instant) -> io::Result<()> {
-        self.collect();
+    /// Executes commands until the last one has been executed.
+    fn execute_all(mut self, events: &Receiver<Event>, sender: &Sender<Event>) -> io::Result<()> {
+        let mut is_at_end = false;
+        loop {
+            match events.recv().expect("this thread has a sender") {
+                // A `stop` for the search that runs does not wait behind commands that wait for its end.
+                Event::Command(Ok(UgiCommand::Stop), _) if !self.waiting.iter().any(is_go) => self.stop(),
+                Event::Command(Ok(UgiCommand::Quit), _) => {
+                    self.waiting.clear();
+                    is_at_end = true;
+                }
+                Event::Command(command, received) => self.waiting.push_back((command, received)),
+                Event::Ended(number) => {
+                    if number == self.searches {
+                        self.join();
+                    }
+                }
+                Event::End => is_at_end = true,
+            }
+            self.execute_waiting(sender)?;
+            if is_at_end && self.waiting.is_empty() {
+                self.stop();
+                self.join();
+                return Ok(());
+            }
+        }
+    }
+
+    /// Executes commands in their order, up to one that must wait for the end of a search.
+    fn execute_waiting(&mut self, sender: &Sender<Event>) -> io::Result<()> {
+        loop {
+            self.collect();
+            let Some((command, _)) = self.waiting.front() else { return Ok(()) };
+            let needs_player = match command {
+                Ok(command) => !matches!(
+                    command,
+                    UgiCommand::IsReady | UgiCommand::Query(_) | UgiCommand::Ugi | UgiCommand::Stop | UgiCommand::Quit
+                ),
+                Err(_) => false,
+            };
+            // Only a later `stop` would end the wait for an endless search, so such a command is refused.
+            if needs_player && self.search.as_ref().is_some_and(|search| !search.is_endless()) {
+                return Ok(());
+            }
+            let Some((command, received)) = self.waiting.pop_front() else { return Ok(()) };
+            match command {
+                Ok(command) => self.execute(command, received, sender)?,
+                Err(error) => self.refuse(&error.into(), false)?,
+            }
+        }
+    }
+
+    fn execute(&mut self, command: UgiCommand, received: Instant, sender: &Sender<Event>) -> io::Result<()> {
         let searching = self.search.is_some();
         let is_go = matches!(command, UgiCommand::Go(_));
         let done = match command {
@@ -178,7 +248,13 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
             UgiCommand::NewGame => self.new_game(),
             UgiCommand::Position { start, moves } => self.place(start, &moves),
             UgiCommand::SetOption { name, value } => self.set(&name, value),
-            UgiCommand::Go(go) => self.go(&go, received),
+            UgiCommand::Go(go) => {
+                if !go.ignored.is_empty() {
+                    let ignored = excerpt(&go.ignored.join(", "));
+                    self.output.print(&format!("info string not a limit, ignored: {ignored}"))?;
+                }
+                self.go(&go, received, sender)
+            }
         };
         done.or_else(|error| self.refuse(&error, is_go))
     }
@@ -192,6 +268,7 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
             message += &format!(": {cause}");
             source = cause.source();
         }
+        let message = shorten_quotes(&message);
         self.output.print(&format!("info string error: {message}").replace(char::is_control, " "))?;
         if is_go && self.search.is_none() { self.output.print("bestmove none") } else { Ok(()) }
     }
@@ -229,7 +306,9 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
             "hash" => {
                 let hash = value.parse().ok().filter(|hash| (1..=MOST_MEGABYTES).contains(hash));
                 let hash = hash.ok_or(SessionError::Hash(value))?;
-                self.host.set_memory(u64::from(hash) << 20);
+                let before = (self.hash, self.host.memory());
+                self.host.set_memory(u64::from(hash) << 20).map_err(SessionError::Host)?;
+                self.hash_before = self.hash_before.or(Some(before));
                 (self.hash, self.engine) = (Some(hash), None);
             }
             "threads" => {
@@ -306,21 +385,39 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
     fn prepare(&mut self) -> Result<(), SessionError> {
         let setup = self.game.rules.setup();
         if self.engine.as_ref().is_none_or(|engine| engine.setup != setup) {
-            let player = self.host.player(&self.player_config(), setup).map_err(SessionError::Host)?;
+            let mut player = self.host.player(&self.player_config(), setup);
+            if let Err(error) = &player
+                && let Some((hash, memory)) = self.hash_before.take()
+            {
+                // Perhaps the new size cannot be allocated: the player gets the old one back.
+                let error = SessionError::Host(error.clone());
+                self.hash = hash;
+                self.host.set_memory(memory).map_err(SessionError::Host)?;
+                player = self.host.player(&self.player_config(), setup);
+                if player.is_ok() {
+                    let _ = self.refuse(&error, false);
+                }
+            }
+            let player = player.map_err(SessionError::Host)?;
+            self.hash_before = None;
             self.engine = Some(EngineHandle { follower: Follower::new(player), setup });
         }
         Ok(())
     }
 
-    fn go(&mut self, go: &Go, received: Instant) -> Result<(), SessionError> {
+    fn go(&mut self, go: &Go, received: Instant, sender: &Sender<Event>) -> Result<(), SessionError> {
         if self.game.outcome().is_some() {
             return Err(SessionError::GameOver);
         }
-        let mut limits = go.limits(self.game.now.player())?;
+        let mut limits = go.limits(self.game.now.player());
         if !go.infinite && !self.config.ends_by(&limits) {
             limits.expansions = Some(self.settings.default_nodes);
         }
         self.prepare()?;
+        self.searches += 1;
+        let (number, sender) = (self.searches, sender.clone());
+        // The session may have ended.
+        let on_end = move || drop(sender.send(Event::Ended(number)));
         let engine = self.engine.take().expect("a player between searches");
         let job = SearchJob {
             game: self.game.clone(),
@@ -331,23 +428,71 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
             received,
             output: self.output.share(),
         };
-        self.search = Some(RunningSearch::start(job, engine).map_err(SessionError::Thread)?);
+        self.search = Some(RunningSearch::start(job, engine, on_end).map_err(SessionError::Thread)?);
         Ok(())
     }
 
-    /// Stops a running search, and waits for its answer.
+    /// Stops a running search, which then answers.
     fn stop(&mut self) {
-        if let Some(search) = self.search.take() {
-            self.engine = search.stop();
+        if let Some(search) = &self.search {
+            search.stop();
         }
     }
 
-    /// Takes the player back if its search has ended. After a panic the player is created again.
-    fn collect(&mut self) {
-        if let Some(search) = self.search.take_if(|search| search.has_ended()) {
+    /// Waits for the answer of a search that ends, and takes the player back. After a panic the player is created again.
+    fn join(&mut self) {
+        if let Some(search) = self.search.take() {
             self.engine = search.join();
         }
     }
+
+    /// Takes the player back if its search has ended.
+    fn collect(&mut self) {
+        if self.search.as_ref().is_some_and(RunningSearch::has_ended) {
+            self.join();
+        }
+    }
+}
+
+/// What happens to a session.
+#[derive(Debug)]
+enum Event {
+    /// A command was read.
+    Command(Result<UgiCommand, UgiError>, Instant),
+    /// The search with this number has ended.
+    Ended(u64),
+    /// There are no more commands.
+    End,
+}
+
+/// A command that waits, and the time of its arrival.
+type WaitingCommand = (Result<UgiCommand, UgiError>, Instant);
+
+fn is_go((command, _): &WaitingCommand) -> bool {
+    matches!(command, Ok(UgiCommand::Go(_)))
+}
+
+/// Reads commands until `quit`, the end of the input, or the end of the session.
+fn read_commands(input: impl BufRead, sender: &Sender<Event>) -> io::Result<()> {
+    let mut lines = input.split(b'\n');
+    let mut is_first = true;
+    let result = loop {
+        let line = match lines.next() {
+            None => break Ok(()),
+            Some(Err(error)) => break Err(io::Error::new(error.kind(), format!("cannot read the commands: {error}"))),
+            Some(Ok(line)) => line,
+        };
+        let (received, line) = (Instant::now(), String::from_utf8_lossy(&line));
+        let line = if std::mem::take(&mut is_first) { without_bom(&line) } else { &line };
+        let Some(command) = UgiCommand::parse(line).transpose() else { continue };
+        let is_last = matches!(command, Ok(UgiCommand::Quit));
+        if sender.send(Event::Command(command, received)).is_err() || is_last {
+            break Ok(());
+        }
+    };
+    // The session has ended if it does not receive this.
+    let _ = sender.send(Event::End);
+    result
 }
 
 #[cfg(test)]
@@ -425,8 +570,12 @@ mod tests {
             3 << 20
         }
 
-        fn set_memory(&mut self, bytes: u64) {
+        fn set_memory(&mut self, bytes: u64) -> Result<(), String> {
+            if bytes > 1 << 30 {
+                return Err("that much memory is not available".to_owned());
+            }
             self.calls.lock().unwrap().push(format!("memory {bytes}"));
+            Ok(())
         }
     }
 
@@ -552,6 +701,51 @@ mod tests {
         assert_eq!(replies[..3], ["readyok", error, "response true"]);
         assert!(replies[3].starts_with("bestmove ") && replies.len() == 4, "{replies:?}");
         assert_eq!(calls, ["player 5", "reset 7", "choose None"]);
+    }
+
+    #[test]
+    fn commands_after_stop_or_during_a_search_wait_for_its_move() {
+        let script = ["go infinite\n", "stop\n", "position startpos moves a1-a3\n", "query p1turn\n", "go nodes 5\n"];
+        let (replies, calls) = run("greedy", &[&script[..], &["stop\n"], &script, &["stop\n"]].concat());
+        let first = ["bestmove a1-a2", "response false", "bestmove e3-d4"];
+        let moves: Vec<&str> = replies.iter().map(|reply| reply.split(' ').next().unwrap()).collect();
+        assert_eq!(
+            moves,
+            ["bestmove", "response", "bestmove", "bestmove", "response", "bestmove"],
+            "{first:?} {replies:?}"
+        );
+        assert_eq!(calls.iter().filter(|call| call.starts_with("choose")).count(), 4, "{calls:?}");
+        assert_eq!(calls.iter().filter(|call| *call == "choose Some(5)").count(), 2, "{calls:?}");
+    }
+
+    #[test]
+    fn a_position_that_waits_does_not_keep_stop_from_the_search() {
+        let (replies, _) =
+            run("greedy", &["go nodes 5\n", "position startpos moves a1-a3\n", "stop\n", "query p1turn\n"]);
+        assert!(replies[0].starts_with("bestmove ") && replies[1..] == ["response false"], "{replies:?}");
+    }
+
+    #[test]
+    fn memory_that_is_not_available_is_an_error_and_keeps_the_old_size() {
+        let lines = ["setoption name Hash value 16\n", "setoption name Hash value 65536\n", "isready\n", "ugi\n"];
+        let (replies, calls) = run("base0", &lines);
+        assert_eq!(replies[..2], ["info string error: that much memory is not available", "readyok"]);
+        assert!(replies.iter().any(|line| line.starts_with("option name Hash type spin default 3")), "{replies:?}");
+        assert_eq!(calls, ["memory 16777216", "player 5"]);
+    }
+
+    #[test]
+    fn every_go_with_a_legal_move_gets_one() {
+        for go in ["go p1time -5\n", "go p2time 1000\n", "go p1time 20 movestogo 3\n", "go fast\n", "go nodes x\n"] {
+            let (replies, _) = run("ab-avg", &[go, "wait"]);
+            let last = replies.last().unwrap();
+            assert!(last.starts_with("bestmove ") && last != "bestmove none", "{go}: {replies:?}");
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_skipped() {
+        assert_eq!(run("ab-avg", &["\u{feff}query p1turn\n"]).0, ["response true"]);
     }
 
     #[test]

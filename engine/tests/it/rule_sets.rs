@@ -213,7 +213,9 @@ impl UgiHost for NoTables {
         1 << 20
     }
 
-    fn set_memory(&mut self, _: u64) {}
+    fn set_memory(&mut self, _: u64) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 #[derive(Clone, Default)]

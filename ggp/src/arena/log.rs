@@ -1,5 +1,7 @@
 //! Logs: append-only files from which an interrupted run resumes.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt::Debug;
 use std::fs::{File, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
@@ -12,8 +14,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sternhalma_files::{OutputError, OutputFile, Stream};
 use thiserror::Error;
+use xxhash_rust::xxh3::xxh3_64;
 
-use super::{GameRecord, Schedule};
+use super::{GameId, GameRecord, Schedule};
 
 /// An entry of a [`Log`].
 pub trait LogEntry: Serialize + DeserializeOwned {
@@ -25,6 +28,11 @@ pub trait LogEntry: Serialize + DeserializeOwned {
 
     /// The kind of entry, e.g. "game".
     const ENTRY: &'static str;
+
+    /// Returns the place of the entry in the run, if a run has one entry for each place.
+    fn place(&self) -> Option<String> {
+        None
+    }
 
     /// Checks that the entry belongs to a run.
     ///
@@ -166,7 +174,7 @@ impl<E: LogEntry> Log<E> {
         }
         let (continued, entries) = match known {
             None => {
-                append(&mut file, head).map_err(io)?;
+                to_line(head).and_then(|line| append(&mut file, &line)).map_err(io)?;
                 sync_with_directory(&file, path).map_err(io)?;
                 (head.clone(), Vec::new())
             }
@@ -235,7 +243,7 @@ impl<E: LogEntry> Log<E> {
     /// Returns an error if the file cannot be written. The entry is then not in the log.
     pub fn append(&mut self, entry: &E) -> Result<(), LogError> {
         let io = |source| LogError::Io { path: self.path.clone(), source };
-        append(&mut self.file, entry).map_err(io)?;
+        to_entry_line(entry).and_then(|line| append(&mut self.file, &line)).map_err(io)?;
         if self.synced.elapsed() >= SYNC_INTERVAL {
             self.file.sync_data().map_err(io)?;
             self.synced = Instant::now();
@@ -267,6 +275,11 @@ impl LogEntry for GameRecord {
     type Head = Schedule;
     const RUN: &'static str = "tournament";
     const ENTRY: &'static str = "game";
+
+    fn place(&self) -> Option<String> {
+        let GameId { round, pairing, game } = self.id;
+        Some(format!("game {game} of pairing {pairing} in round {round}"))
+    }
 
     fn check(&self, schedule: &Schedule) -> Result<(), String> {
         let id = self.id;
@@ -304,7 +317,7 @@ fn is_compressed(path: &Path) -> bool {
 fn to_bytes<E: LogEntry>(head: &E::Head, entries: &[E]) -> io::Result<Vec<u8>> {
     let mut text = to_line(head)?;
     for entry in entries {
-        text.append(&mut to_line(entry)?);
+        text.append(&mut to_entry_line(entry)?);
     }
     Ok(text)
 }
@@ -313,6 +326,41 @@ fn to_line(value: &impl Serialize) -> io::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(value)?;
     line.push(b'\n');
     Ok(line)
+}
+
+/// The last field of a line with an entry: the checksum of the bytes before its comma, and of the final brace.
+const CHECK: &[u8] = b",\"check\":\"";
+
+/// The length of [`CHECK`], 16 hexadecimal digits, a quotation mark and a brace.
+const CHECK_LENGTH: usize = CHECK.len() + 18;
+
+/// Returns the line of an entry, with its checksum. Lines of earlier versions have none.
+fn to_entry_line(entry: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(entry)?;
+    let sum = xxh3_64(&line);
+    if line.pop() != Some(b'}') {
+        return Err(io::Error::other("expected an entry that is a JSON object"));
+    }
+    line.extend(CHECK);
+    line.extend(format!("{sum:016x}\"}}\n").bytes());
+    Ok(line)
+}
+
+/// Returns the JSON of a line of an entry, or an error if the line does not have its checksum.
+fn checked(line: &[u8]) -> Result<Cow<'_, [u8]>, String> {
+    let text = line.trim_ascii_end();
+    let Some((fields, check)) = text.len().checked_sub(CHECK_LENGTH).map(|at| text.split_at(at)) else {
+        return Ok(text.into());
+    };
+    if !check.starts_with(CHECK) {
+        return Ok(text.into());
+    }
+    let json = [fields, b"}"].concat();
+    let digits = &check[CHECK.len()..CHECK.len() + 16];
+    match format!("{:016x}", xxh3_64(&json)).as_bytes() == digits {
+        true => Ok(json.into()),
+        false => Err("it was changed after it was written, because its checksum `check` is wrong".to_owned()),
+    }
 }
 
 fn read<E: LogEntry>(path: &Path) -> Result<ParsedLog<E>, LogError> {
@@ -325,6 +373,8 @@ fn parse<E: LogEntry>(file: impl Read, path: &Path) -> Result<ParsedLog<E>, LogE
     let mut reader = BufReader::new(file);
     let mut parsed = ParsedLog { head: None, entries: Vec::new(), length: 0 };
     let mut text = Vec::new();
+    // The line and the checksum of the entry of each place.
+    let mut lines: HashMap<String, (usize, u64)> = HashMap::new();
     for line in 1.. {
         text.clear();
         let length = reader.read_until(b'\n', &mut text);
@@ -342,9 +392,20 @@ fn parse<E: LogEntry>(file: impl Read, path: &Path) -> Result<ParsedLog<E>, LogE
             Some(head) => {
                 let error =
                     |error: serde_json::Error| malformed(path, line, format!("a {}", E::ENTRY), error.to_string());
-                let entry: E = serde_json::from_slice(&text).map_err(error)?;
                 let expected = || format!("a {} of this {}", E::ENTRY, E::RUN);
+                let json = checked(&text).map_err(|reason| malformed(path, line, expected(), reason))?;
+                let entry: E = serde_json::from_slice(&json).map_err(error)?;
                 entry.check(head).map_err(|reason| malformed(path, line, expected(), reason))?;
+                if let Some(place) = entry.place() {
+                    let json = json.into_owned();
+                    match lines.get(&place) {
+                        Some((first, other)) if *other != xxh3_64(&json) => {
+                            let reason = format!("{place} is also in line {first}, and the lines differ");
+                            return Err(malformed(path, line, expected(), reason));
+                        }
+                        _ => drop(lines.insert(place, (line, xxh3_64(&json)))),
+                    }
+                }
                 parsed.entries.push(entry);
             }
         }
@@ -400,11 +461,10 @@ fn sync_with_directory(file: &Stream, path: &Path) -> io::Result<()> {
     File::open(dir).map_or(Ok(()), |dir| dir.sync_all())
 }
 
-fn append(file: &mut Stream, value: &impl Serialize) -> io::Result<()> {
+fn append(file: &mut Stream, line: &[u8]) -> io::Result<()> {
     let before = file.regular().map_or(Ok(0), |file| Ok::<_, io::Error>(file.metadata()?.len()))?;
-    let line = to_line(value)?;
     // On a full disk a part of the line may have been written. Remove it.
-    file.write_all(&line).inspect_err(|_| drop(file.regular().map(|file| file.set_len(before))))
+    file.write_all(line).inspect_err(|_| drop(file.regular().map(|file| file.set_len(before))))
 }
 
 /// Describes the first field in which two heads differ.
@@ -431,7 +491,6 @@ fn field_difference(path: &str, logged: &Value, requested: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::schedule::GameId;
     use super::super::schedule::tests::schedule;
     use super::super::{Termination, Totals};
     use super::*;
@@ -473,6 +532,47 @@ mod tests {
             assert_eq!(std::fs::read(&path).unwrap(), whole);
         }
         assert_eq!(GameLog::read(&path).unwrap(), (schedule, (0..3).map(record).collect()));
+    }
+
+    #[test]
+    fn changed_and_contradicting_lines_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        let schedule = schedule(2, &["a", "b"], &[4]);
+        GameLog::create(&path, &schedule, &[record(0), record(1)]).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let error = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            let [read, opened] =
+                [GameLog::read(&path).map(drop), GameLog::open(&path, &schedule).map(drop)].map(Result::unwrap_err);
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+            assert_eq!(read.to_string(), opened.to_string());
+            read.to_string()
+        };
+        for (old, new) in
+            [("[100,0]", "[0,100]"), ("\"plies\":5", "\"plies\":6"), ("[\"m\",\"m\",\"m\"]", "[\"m\",\"m\"]")]
+        {
+            assert!(text.contains(old), "{text}");
+            assert!(
+                error(&text.replacen(old, new, 1)).contains("line 2 is not a game of this tournament: it was changed")
+            );
+        }
+        // Lines of earlier versions have no checksum.
+        let old: Vec<u8> = [to_line(&schedule), to_line(&record(0)), to_line(&record(1))]
+            .into_iter()
+            .flat_map(Result::unwrap)
+            .collect();
+        let old = String::from_utf8(old).unwrap();
+        std::fs::write(&path, &old).unwrap();
+        assert_eq!(GameLog::read(&path).unwrap().1, [record(0), record(1)]);
+        let line = old.lines().last().unwrap();
+        let twice = |line: &str| format!("{old}{line}\n");
+        assert!(
+            error(&twice(&line.replace("[100,0]", "[0,100]")))
+                .contains("line 4 is not a game of this tournament: game 1 of pairing 0 in round 0 is also in line 3")
+        );
+        std::fs::write(&path, twice(line)).unwrap();
+        assert_eq!(GameLog::read(&path).unwrap().1.len(), 3);
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub fn read_rulesheet(path: &Path) -> io::Result<String> {
     let name = path.to_str().map(|text| text.strip_suffix(".kif").unwrap_or(text));
     match GAMES.iter().find(|game| Some(game.name) == name) {
         Some(game) if !path.exists() => Ok(game.text.to_owned()),
-        _ => std::fs::read_to_string(path),
+        _ => crate::messages::read_text(path),
     }
 }
 

@@ -26,7 +26,7 @@ const MEASURED_STATES: u64 = 12_000_000;
 /// Offers to build a table if there is none for the board, and builds it if the
 /// person agrees. Reports a build that fails, and returns.
 pub fn offer_table(ctx: &CommandContext, board: Board) -> Result<()> {
-    if ctx.tables.directory()?.lookup(board, Coverage::Prefix)?.is_some() {
+    if ctx.tables.lookup(board, Coverage::Prefix)?.is_some() {
         return Ok(());
     }
     let prefix = suggested_table(board);
