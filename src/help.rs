@@ -246,7 +246,6 @@ fn template(command: &Command) -> String {
 }
 
 /// Calls a function for a command and all below it, with their paths.
-#[cfg(test)]
 pub fn visit<'a>(command: &'a Command, visitor: &mut dyn FnMut(&[&'a str], &'a Command)) {
     fn visit_below<'a>(
         path: &mut Vec<&'a str>,
