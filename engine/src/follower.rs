@@ -2,7 +2,6 @@
 
 use crate::engine_player::EnginePlayer;
 use crate::game::{Action, GameState};
-use crate::history::GameHistory;
 
 /// A player, and the game that it has followed.
 pub struct Follower {
@@ -33,10 +32,9 @@ impl Follower {
     }
 
     /// Returns the player after it has followed a game from its start, whatever it knew before.
-    pub fn follow_anew(&mut self, game: &GameHistory, seed: u64) -> &mut dyn EnginePlayer {
+    pub fn follow_anew(&mut self, start: &GameState, actions: &[Action], seed: u64) -> &mut dyn EnginePlayer {
         self.forget();
-        let actions: Vec<Action> = game.actions().collect();
-        self.follow(game.start(), &actions, seed)
+        self.follow(start, actions, seed)
     }
 
     /// Forgets the game, so that the player begins another one.

@@ -89,7 +89,8 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         None => {
             let player = player_within(&config, game.setup(), Some(&distances), &args.engine.memory.budget());
             let mut follower = Follower::new(player.map_err(|reason| anyhow!(reason))?);
-            let player = follower.follow_anew(&history, args.engine.seed);
+            let player =
+                follower.follow_anew(history.start(), &history.actions().collect::<Vec<_>>(), args.engine.seed);
             analyse(player, state, args.engine.limits.limits(), args.lines as usize, &AtomicBool::new(false))
         }
     };

@@ -129,7 +129,8 @@ impl Job {
         let distances = self.distances(app)?;
         let player = player_within(&self.config, game.setup(), Some(&distances), &self.memory);
         let mut follower = Follower::new(player.map_err(ApiError::invalid)?);
-        let player = follower.follow_anew(&self.placed.history, SEED);
+        let player =
+            follower.follow_anew(self.placed.history.start(), &self.placed.history.actions().collect::<Vec<_>>(), SEED);
         let mut watch = |index, info: &SearchInfo| {
             events.report(index, event("info", &InfoRow::new(geometry, index, info)));
         };

@@ -177,7 +177,7 @@ impl Seats {
         }
         let Some(adviser) = &mut self.adviser else { return Ok(None) };
         // A hint does not depend on earlier hints.
-        let player = adviser.follow_anew(history, factory.seed);
+        let player = adviser.follow_anew(history.start(), &history.actions().collect::<Vec<_>>(), factory.seed);
         let found = analyse(player, history.state(), limits, 1, &factory.stop).into_iter().next();
         factory.stop.store(false, Relaxed);
         Ok(found)
