@@ -86,16 +86,17 @@ impl<'a> StaticCheck<'a> {
     /// Checks the recursion restriction [Love et al. 2008, definition 15]. In a
     /// literal that depends on the head, each argument must be ground, an argument
     /// of the head, or an argument of a literal that does not depend on the head.
+    /// A disjunction restricts the arguments that all its alternatives restrict.
     fn recursion(&mut self, rule: &'a Rule) {
         let head = &rule.head;
         let recursive = |atom: &Atom| atom.name == head.name || self.graph.depends(&atom.name, &head.name);
         let mut calls = Vec::new();
-        let mut others: Vec<&Term> = head.args.iter().collect();
-        for_each_atom(&rule.body, true, &mut |atom, positive| match recursive(atom) {
-            true => calls.push(atom),
-            false if positive => others.extend(&atom.args),
-            false => {}
-        });
+        for_each_atom(&rule.body, true, &mut |atom, _| calls.extend(recursive(atom).then_some(atom)));
+        if calls.is_empty() {
+            return;
+        }
+        let mut others = restricting(&rule.body, &recursive);
+        others.extend(&head.args);
         let restricted = |arg: &&Term| arg.is_ground() || others.contains(arg);
         for call in calls {
             if let Some(arg) = call.args.iter().find(|arg| !restricted(arg)) {
@@ -255,6 +256,27 @@ fn binds(body: &[Literal]) -> BTreeSet<&str> {
         }
     }
     names
+}
+
+/// Returns the arguments of the positive literals of a conjunction that are not
+/// recursive. A disjunction has the arguments that all alternatives have.
+fn restricting<'a>(body: &'a [Literal], recursive: &dyn Fn(&Atom) -> bool) -> Vec<&'a Term> {
+    let mut terms = Vec::new();
+    for literal in body {
+        match literal {
+            Literal::Holds(atom) if !recursive(atom) => terms.extend(&atom.args),
+            Literal::Or(_, parts) => {
+                let mut alternatives = parts.iter().map(|part| restricting(std::slice::from_ref(part), recursive));
+                let first = alternatives.next().unwrap_or_default();
+                terms.extend(alternatives.fold(first, |mut all, one| {
+                    all.retain(|term| one.contains(term));
+                    all
+                }));
+            }
+            Literal::Holds(_) | Literal::Not(..) | Literal::Distinct(..) => {}
+        }
+    }
+    terms
 }
 
 fn for_each_distinct<'a>(body: &'a [Literal], visit: &mut dyn FnMut(&'a Term, &'a Term)) {

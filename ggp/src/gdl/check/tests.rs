@@ -174,3 +174,25 @@ fn random_play_finds_dynamic_errors() {
     let endless = found("(role a) (init on) (next on) (legal a go) (<= terminal (true off)) (goal a 1)");
     assert_eq!(endless, [(Severity::Warning, Code::NotPlayed, None)]);
 }
+
+/// Equality of terms disregards their places, so a term of the head restricts
+/// the same term of the body.
+#[test]
+fn recursion_through_a_term_of_the_head_is_restricted() {
+    let path = "(step 1 2) (path (sq 1) 1) (<= (path (sq ?x) ?y) (path (sq ?x) ?z) (step ?z ?y))";
+    assert_eq!(in_game(path), []);
+    let grows = "(step 1 2) (path (sq 1) 1) (<= (path (sq ?x) ?y) (path (sq (sq ?x)) ?z) (step ?z ?y))";
+    assert!(in_game(grows).iter().any(|&(severity, code, _)| (severity, code) == (Severity::Error, Code::Recursion)));
+}
+
+#[test]
+fn recursion_must_be_restricted_in_all_branches_of_a_disjunction() {
+    let with = |condition: &str| {
+        let findings = in_game(&format!("(q z) (num z) r (<= (num (s ?y)) (num ?y) {condition})"));
+        findings.iter().any(|&(_, code, _)| code == Code::Recursion)
+    };
+    assert!(with("(or (q ?y) r)"));
+    assert!(with("(or (q ?y) (num (s ?y)))"));
+    assert!(!with("(or (q ?y) (q ?y))"));
+    assert!(!with("(q ?y) (or (q ?y) r)"));
+}

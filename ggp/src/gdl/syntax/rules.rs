@@ -24,8 +24,8 @@ pub const RELATIONS: [(&str, usize); 10] = [
     ("input", 2),
 ];
 
-/// A term of a rule. Constants are case-sensitive.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A term of a rule. Constants are case-sensitive. Equality disregards places.
+#[derive(Clone, Eq, Debug)]
 pub enum Term {
     /// A name.
     Constant(String),
@@ -40,6 +40,47 @@ pub enum Term {
         /// Its arguments.
         args: Vec<Term>,
     },
+}
+
+// Equality of terms, sentences, literals and rules disregards places: two
+// occurrences of one expression are equal.
+
+impl PartialEq for Term {
+    fn eq(&self, other: &Term) -> bool {
+        match (self, other) {
+            (Term::Constant(one), Term::Constant(two)) | (Term::Variable(one), Term::Variable(two)) => one == two,
+            (Term::Function { name, args, .. }, Term::Function { name: other, args: others, .. }) => {
+                name == other && args == others
+            }
+            _ => false,
+        }
+    }
+}
+
+impl PartialEq for Atom {
+    fn eq(&self, other: &Atom) -> bool {
+        self.name == other.name && self.args == other.args
+    }
+}
+
+impl PartialEq for Literal {
+    fn eq(&self, other: &Literal) -> bool {
+        match (self, other) {
+            (Literal::Holds(one), Literal::Holds(two)) => one == two,
+            (Literal::Not(_, one), Literal::Not(_, two)) => one == two,
+            (Literal::Distinct(_, left, right), Literal::Distinct(_, other_left, other_right)) => {
+                left == other_left && right == other_right
+            }
+            (Literal::Or(_, parts), Literal::Or(_, others)) => parts == others,
+            _ => false,
+        }
+    }
+}
+
+impl PartialEq for Rule {
+    fn eq(&self, other: &Rule) -> bool {
+        self.head == other.head && self.body == other.body
+    }
 }
 
 impl Term {
@@ -63,8 +104,8 @@ impl Term {
     }
 }
 
-/// A sentence: a relation with its arguments. Keywords are in lower case.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A sentence: a relation with its arguments. Keywords are in lower case. Equality disregards places.
+#[derive(Clone, Eq, Debug)]
 pub struct Atom {
     /// The place where the sentence begins.
     pub place: Place,
@@ -83,8 +124,8 @@ impl Atom {
     }
 }
 
-/// A condition in the body of a rule.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A condition in the body of a rule. Equality disregards places.
+#[derive(Clone, Eq, Debug)]
 pub enum Literal {
     /// A sentence that must hold.
     Holds(Atom),
@@ -108,8 +149,8 @@ impl Literal {
     }
 }
 
-/// A rule, or a fact if the body is empty.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A rule, or a fact if the body is empty. Equality disregards places.
+#[derive(Clone, Eq, Debug)]
 pub struct Rule {
     /// The place where the statement begins.
     pub place: Place,
