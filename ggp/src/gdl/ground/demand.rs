@@ -86,14 +86,21 @@ impl Restriction<'_> {
     /// Returns the priority of a literal in the join. Literals with all arguments
     /// bound come first, then those without demand, then those with demand. Static
     /// literals without bound arguments come last, since they only multiply the
-    /// demand.
+    /// demand. Among literals with all arguments bound, static ones come first, then
+    /// others without demand: each restricts the demand of those after it, so the
+    /// order of the text does not decide whether a demand is finite.
     fn priority(&self, literal: &GroundLiteral, bound: VarSet) -> (u8, u32) {
         let known = bound_columns(literal, bound).count_ones();
         let is_static = self.program.relations[literal.pred].kind == RelationKind::Static;
+        let has_demand = self.by_head.contains_key(&literal.pred);
         let rank = match () {
-            () if known as usize == literal.args.len() => 3,
+            () if known as usize == literal.args.len() => match () {
+                () if is_static => 5,
+                () if has_demand => 3,
+                () => 4,
+            },
             () if is_static && known == 0 => 0,
-            () if self.by_head.contains_key(&literal.pred) => 1,
+            () if has_demand => 1,
             () => 2,
         };
         (rank, known)

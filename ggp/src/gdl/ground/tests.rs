@@ -180,3 +180,24 @@ fn the_bound_that_is_hit_is_named() {
     let limits = GroundLimits::within(GroundLimits::DEFAULT_MEMORY);
     assert!(limits.words >= 50_000_000 && limits.visits >= 200_000_000 && limits.gates >= 10_000_000);
 }
+
+/// The order of the conditions does not decide whether a rulesheet can be
+/// grounded: a static literal restricts the demand of a recursive one.
+#[test]
+fn the_order_of_conditions_does_not_decide_about_demand() {
+    let conditions = ["(reach (s ?y))", "(num (s ?y))", "(num ?y)"];
+    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        let body: Vec<&str> = order.iter().map(|&index| conditions[index]).collect();
+        let text = format!(
+            "(role a) (num z) (num (s z)) (num (s (s z))) (init (at (s (s z))))
+            (<= (reach ?x) (true (at ?x))) (<= (reach ?y) {})
+            (<= (legal a go) (true (at ?x))) (<= (next (at z)) (reach z)) (<= terminal (true (at z))) (goal a 100)",
+            body.join(" ")
+        );
+        let network = network(&text).unwrap_or_else(|error| panic!("{body:?}: {error}"));
+        let start: Vec<bool> = network.fluents.iter().map(|fluent| fluent.ends_with("(s (s z)))")).collect();
+        let values = network.netlist.evaluate(&start, &vec![false; network.moves.len()]);
+        let next = network.netlist.outputs.next.iter().filter(|lit| lit.of(&values)).count();
+        assert_eq!(next, 1, "{body:?}");
+    }
+}
