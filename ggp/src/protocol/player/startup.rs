@@ -2,7 +2,10 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicBool,
+    Ordering::{Acquire, Relaxed, Release},
+};
 use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -27,6 +30,9 @@ const TREES_PART: u64 = 4;
 
 /// The part of the memory that the prover takes: one in this number.
 const PROVER_PART: u64 = 4;
+
+/// The time between two looks of a waiting compilation at the one before it.
+const COMPILER_POLL: Duration = Duration::from_millis(10);
 
 /// The contents of START.
 pub struct MatchStart {
@@ -73,7 +79,7 @@ impl MatchSetup {
         };
         let rules = Rules::from_document(&terms.rules).map_err(|error| error.to_string());
         if let Ok(rules) = &rules {
-            self.compile(rules.clone(), config.clone());
+            self.compile(rules.clone(), config.clone(), &terms.id);
         }
         let (rules, engine) = match rules.and_then(|rules| prover(&rules).map(|engine| (rules, engine))) {
             Ok(playable) => playable,
@@ -106,17 +112,33 @@ impl MatchSetup {
     }
 
     /// Starts to compile a faster engine, which is sent to the match. Only one
-    /// engine is compiled at a time; a previous compilation may still be
-    /// running.
-    fn compile(&self, rules: Rules, config: EngineConfig) {
+    /// engine is compiled at a time: the compilation waits for that of an earlier
+    /// match, which stops soon after its match is over.
+    fn compile(&self, rules: Rules, config: EngineConfig, id: &str) {
         let Some(compiler) = self.options.compiler.clone() else { return };
-        if !config.policy.thinks() || self.compiling.swap(true, Relaxed) {
+        if !config.policy.thinks() {
             return;
         }
-        let compiling = FlagGuard(self.compiling.clone(), false);
+        let compiling = self.compiling.clone();
         let commands = self.post.commands.clone();
+        let log = self.options.log.clone();
+        let id = id.to_string();
         let make = move || {
-            let _compiling = compiling;
+            let mut waits = false;
+            while compiling.swap(true, Acquire) {
+                if config.over.load(Relaxed) {
+                    return;
+                }
+                if !waits {
+                    log(&format!("match {id}: the compilation waits for that of an earlier match"));
+                    waits = true;
+                }
+                thread::sleep(COMPILER_POLL);
+            }
+            let _compiling = FlagGuard(compiling, false);
+            if config.over.load(Relaxed) {
+                return;
+            }
             let engine = compiler.compile(&rules, &config);
             let _ = commands.send(MatchCommand::Compiled(engine));
         };
@@ -131,6 +153,6 @@ struct FlagGuard(Arc<AtomicBool>, bool);
 
 impl Drop for FlagGuard {
     fn drop(&mut self) {
-        self.0.store(self.1, Relaxed);
+        self.0.store(self.1, Release);
     }
 }

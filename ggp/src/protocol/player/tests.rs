@@ -293,6 +293,25 @@ fn one_engine_is_made_at_a_time() {
     assert!(lines.try_iter().all(|line| !line.contains("compiled")));
 }
 
+/// A match that begins while the compilation of an abandoned match still runs
+/// gets its engine afterwards.
+#[test]
+fn a_compilation_waits_for_that_of_an_abandoned_match() {
+    let (gate, open) = channel::<()>();
+    let open = Mutex::new(open);
+    let compiler = EngineFactory::new(move |rules, _| {
+        let _ = lock(&open).recv();
+        ProverGame::new(rules)
+    });
+    let (player, lines) = player(PlayerOptions { compiler: Some(compiler), ..quick() });
+    assert_eq!(say(&player, &start("m", "first", "subtraction", 0.2, 0.2)), "ready");
+    assert_eq!(say(&player, "(ABORT m)"), "aborted");
+    assert_eq!(say(&player, &start("n", "first", "subtraction", 0.2, 0.2)), "ready");
+    await_line(&lines, "match n: the compilation waits");
+    (0..2).for_each(|_| gate.send(()).unwrap());
+    await_line(&lines, "match n: compiled");
+}
+
 #[test]
 fn a_rulesheet_that_takes_forever_is_answered_in_time() {
     let facts: String = (0..200).map(|n| format!("(n {n}) ")).collect();
