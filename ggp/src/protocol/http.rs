@@ -165,7 +165,7 @@ where
         Err(_) => return plain(StatusCode::INTERNAL_SERVER_ERROR, "the player has failed\n".into()),
     };
     match answered {
-        Ok(reply) => plain(StatusCode::OK, reply.to_string()),
+        Ok(reply) => plain(StatusCode::OK, ended(reply.to_string())),
         Err(error) => plain(StatusCode::BAD_REQUEST, format!("{error}\n")),
     }
 }
@@ -182,6 +182,16 @@ where
         Ok(Err(_)) => Err(StatusCode::BAD_REQUEST),
         Err(_) => Err(StatusCode::REQUEST_TIMEOUT),
     }
+}
+
+/// Ends a reply that is not ASCII with a line break. Managers that read as many
+/// characters as the reply has bytes fill it up with others, which would extend
+/// a constant at the end.
+fn ended(mut reply: String) -> String {
+    if !reply.is_ascii() {
+        reply.push('\n');
+    }
+    reply
 }
 
 fn plain(status: StatusCode, text: String) -> Response<Full<Bytes>> {
