@@ -71,6 +71,17 @@ fn traces_replay_plain_and_gzipped() {
 }
 
 #[test]
+fn a_trace_without_lines_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    for text in ["", "\n \n"] {
+        let empty = file(&dir, "empty.jsonl", text);
+        let (code, out, err) = gdl("replay", &[&own("subtraction"), &empty], "");
+        assert_eq!((code, out.as_str()), (2, ""));
+        assert!(err.contains("empty.jsonl: the trace has no lines"), "{err}");
+    }
+}
+
+#[test]
 fn the_first_difference_ends_a_replay_with_code_1() {
     let dir = tempfile::tempdir().unwrap();
     let (_, trace, _) = gdl("trace", &[&own("subtraction")], "--seed 1");

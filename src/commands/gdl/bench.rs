@@ -114,13 +114,23 @@ pub fn run(args: &Args) -> Result<CommandOutcome> {
         let lock_step = args.lock_step.map(lock_step).transpose()?;
         Ok(PolicyReport { policy: policy.to_string(), rates, lock_step })
     };
+    let engines: BTreeMap<_, _> = engines.iter().map(engine_report).collect();
+    let failures = engines.values().map(|report| match report {
+        EngineReport::Failed { error } => Some(error.as_str()),
+        EngineReport::Rates(_) => None,
+    });
+    if args.policy.is_empty()
+        && let Some(failures) = failures.collect::<Option<Vec<&str>>>()
+    {
+        bail!("{file}: no engine can play it: {}", failures[0]);
+    }
     let network = bench.network_info(args.seed);
     let report = BenchReport {
         file,
         ground_seconds: bench.ground_seconds(),
         error: network.as_ref().err().map(ToString::to_string),
         network: network.ok(),
-        engines: engines.iter().map(engine_report).collect(),
+        engines,
         policies: args.policy.iter().map(policy_report).collect::<Result<_>>()?,
     };
     output::answer(args.json, &report, || report.text())

@@ -78,6 +78,7 @@ fn replay(args: &ReplayArgs, engine: &mut impl TraceEngine) -> Result<CommandOut
             Err(error) => return Err(error).with_context(place),
         }
     }
+    anyhow::ensure!(lines > 0, "{}: the trace has no lines: expected at least one state", args.trace.display());
     let verb = if lines == 1 { "agrees" } else { "agree" };
     output::print_line(&format!("{} {verb}", output::counted(lines, "line")))?;
     Ok(CommandOutcome::Answered)
