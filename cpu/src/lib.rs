@@ -1,4 +1,4 @@
-//! The instruction set of the processor, chosen once at run time.
+//! The instruction set of the processor, chosen once at run time, and the memory of the machine.
 //!
 //! A program is compiled for one instruction set. Loops over many words are compiled for several
 //! [levels](Level) in addition, with [`fearless_simd`], and run at the highest level that the processor has:
@@ -16,6 +16,8 @@
 //! ```
 //!
 //! All levels give the same results.
+//!
+//! [`Memory`] is the one place that decides how much memory a process has and how much of it is available.
 #![forbid(unsafe_code)]
 
 use std::sync::OnceLock;
@@ -24,8 +26,10 @@ pub use fearless_simd::Level;
 use thiserror::Error;
 
 mod compiled;
+mod memory;
 
 pub use compiled::{compiled_level, missing_extension};
+pub use memory::Memory;
 
 static LEVEL: OnceLock<Level> = OnceLock::new();
 

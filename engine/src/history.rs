@@ -6,6 +6,7 @@ use sternhalma_ggp::Game;
 use crate::game::{Action, ChineseCheckers, GameState, Outcome};
 use crate::record::{AnnotatedGame, AnnotatedMove, MoveInfo};
 use crate::repetition::Repetitions;
+use crate::ugi::{UgiError, legal_action};
 
 /// A game in progress: the moves since its start, and the moves that were taken
 /// back.
@@ -133,6 +134,24 @@ impl GameHistory {
         assert!(self.legal().contains(&action), "the action is legal");
         self.undone.clear();
         self.push(AnnotatedMove::new(action, info));
+    }
+
+    /// Plays the action of a text.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the text is not a legal action, or the game is over by the rules.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the result of the game was declared.
+    pub fn play_text(&mut self, text: &str) -> Result<Action, UgiError> {
+        if self.is_repeated() {
+            return Err(UgiError::after_repetition(text, self.state().ply()));
+        }
+        let action = legal_action(&self.rules, self.state(), text)?;
+        self.play(action, MoveInfo::default());
+        Ok(action)
     }
 
     fn push(&mut self, mv: AnnotatedMove) {

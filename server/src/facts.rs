@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 use sternhalma_data::{Board, CellSet, Move, Position, Probe, RuleSet, Side, State as ArmyState, Table, TableError};
-use sternhalma_engine::ugi::play_text;
 use sternhalma_engine::{
     Action, ChineseCheckers, Distances, Filter, GameHistory, GameState, Outcome, Separated, board_of,
 };
@@ -43,7 +42,7 @@ impl Placed {
     /// # Errors
     /// If the move is not legal.
     pub fn play(&mut self, text: &str) -> Result<Action, ApiError> {
-        play_text(&mut self.history, text).map_err(ApiError::invalid)
+        self.history.play_text(text).map_err(ApiError::invalid)
     }
 
     /// Returns the rules.

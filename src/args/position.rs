@@ -8,7 +8,6 @@ use anyhow::{Context, Error, Result, bail};
 use clap::Args;
 use sternhalma_data::{Position, RuleSet};
 use sternhalma_engine::record::AnnotatedGame;
-use sternhalma_engine::ugi::play_text;
 use sternhalma_engine::{ChineseCheckers, Filter, GameHistory, board_of};
 
 use super::board::BoardArgs;
@@ -94,7 +93,7 @@ fn parse_game(
     let game = GameHistory::at(change(rules(&position)?), position);
     let mut game = game.expect("the board is that of the position");
     for text in moves.split_whitespace() {
-        play_text(&mut game, text)?;
+        game.play_text(text)?;
     }
     Ok(game)
 }

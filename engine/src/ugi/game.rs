@@ -9,26 +9,7 @@ use super::command::{Query, UgiError, legal_action};
 use super::error::SessionError;
 use crate::filter::Filter;
 use crate::game::{Action, ChineseCheckers, GameSetup, GameState, Outcome};
-use crate::history::GameHistory;
 use crate::repetition::Repetitions;
-
-/// Plays the action of a text in a game.
-///
-/// # Errors
-///
-/// Returns an error if the text is not a legal action, or the game is over by the rules.
-///
-/// # Panics
-///
-/// Panics if the result of the game was declared.
-pub fn play_text(game: &mut GameHistory, text: &str) -> Result<Action, UgiError> {
-    if game.is_repeated() {
-        return Err(UgiError::after_repetition(text, game.state().ply()));
-    }
-    let action = legal_action(game.rules(), game.state(), text)?;
-    game.play(action, Default::default());
-    Ok(action)
-}
 
 /// The game of the last `position` command.
 #[derive(Clone, Debug)]

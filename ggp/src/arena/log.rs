@@ -583,7 +583,7 @@ mod tests {
         let open = || GameLog::open(&path, &schedule);
         let (log, _) = open().unwrap();
         // A new process that has not executed its program yet has such a copy.
-        let _copy = log.file.try_clone().unwrap();
+        let _copy = log.file.regular().unwrap().try_clone().unwrap();
         assert!(matches!(open(), Err(LogError::Locked { .. })));
         drop(log);
         open().unwrap();
