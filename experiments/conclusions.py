@@ -412,7 +412,7 @@ def tuning(i, iii, v, lsi_samples, forms):
                 "No method of on-line tuning reaches the parameters tuned off-line.",
                 LESS,
                 [(name, mean(cells.values())) for name, cells in [("MAB", mab), ("HE", he), ("NMC", nmc), ("LSI", lsi)]],
-                note=f"This is for means over the games, at a quarter of the simulations. With the simulations and the samples of the paper, in its form of GRAVE, LSI scores {score(forms, 1, 'quad_7x7')} against the baseline in Quad and {score(forms, 1, 'connect5')} in Connect5 (`experiments/tuning-forms.toml`), where the paper has 70.6% and 40.7%. Fewer games in `experiments/looked-lsi.toml` gave {quad_base} and {connect5_base}.",
+                note=f"This is for means over the games, at a quarter of the simulations. With the simulations and the samples of the paper, in its form of GRAVE, LSI scores {score(forms, 1, 'quad_7x7')} against the baseline in Quad and {score(forms, 1, 'connect5')} in Connect5 (`experiments/tuning-forms.toml`), where the paper has 70.6% and 40.7%. Fewer games of the same players in `experiments/looked-lsi.toml` gave {quad_base} and {connect5_base}.",
             ),
             gain("MAB is the worst of them.", MORE, ("HE over MAB", he, mab), ("NMC over MAB", nmc, mab), ("LSI over MAB", lsi, mab)),
             gain("HE, NMC and LSI are close to each other.", ALIKE, ("NMC over HE", nmc, he), ("NMC over LSI", nmc, lsi)),
