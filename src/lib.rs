@@ -84,7 +84,7 @@ fn overwritten_input(matches: &clap::ArgMatches, tables: &TablesArgs) -> Option<
         let ids = matches.ids();
         ids.filter_map(|id| matches.try_get_many::<T>(id.as_str()).ok().flatten()).flatten().cloned()
     }
-    let same = |output: &OutputPath, input: &Path| same_file::is_same_file(output, input).unwrap_or(false);
+    let same = |output: &OutputPath, input: &Path| sternhalma_files::is_same_file(output, input);
     values::<OutputPath>(matches).find_map(|output| {
         let mut inputs = values::<PathBuf>(matches).filter(|input| input.as_os_str() != "-");
         // An input may also be the name of a table.

@@ -573,7 +573,7 @@ mod tests {
     #[test]
     fn every_player_that_ships_is_complete() {
         let roster = Roster::built_in();
-        assert_eq!(roster.names().count(), 16);
+        assert_eq!(roster.names().count(), 19);
         for name in roster.names() {
             roster.config(name).unwrap();
             assert!(roster.about(name).is_some_and(|about| about.len() < 90), "{name}");

@@ -38,7 +38,9 @@ mod output;
 mod scratch;
 mod stream;
 
-pub use locked::{check_regular, create_private, leftover_bytes, open_locked, place, sync_directory, temporary_path};
+pub use locked::{
+    check_regular, create_private, is_same_file, leftover_bytes, open_locked, place, sync_directory, temporary_path,
+};
 pub use output::{OutputError, OutputFile};
 pub use scratch::ScratchDirectory;
 pub use stream::{Stream, stop_waiting};

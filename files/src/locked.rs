@@ -79,6 +79,21 @@ pub fn sync_directory(path: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }
 
+/// Returns whether two paths have the same file, also through links. Opens neither, because opening a pipe may block.
+pub fn is_same_file(a: &Path, b: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let id = |path| std::fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
+        id(a).is_some_and(|a| Some(a) == id(b))
+    }
+    #[cfg(not(unix))]
+    {
+        let real = |path: &Path| path.canonicalize().ok();
+        real(a).is_some_and(|a| Some(a) == real(b))
+    }
+}
+
 /// Checks that a path has no file, or a regular one: not a device, a pipe or a symbolic link. Directories are left to
 /// the operating system, which refuses them.
 ///

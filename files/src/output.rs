@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::locked::{open_locked, place, sync_directory, temporary_path};
+use crate::locked::{is_same_file, open_locked, place, sync_directory, temporary_path};
 use crate::stream::Stream;
 
 /// The largest number of symbolic links that follow each other.
@@ -66,7 +66,7 @@ impl OutputFile {
     /// If `path` is one of the inputs, also under another name; if the file exists and `replace` is false; or if it
     /// cannot be written.
     pub fn create(path: &Path, replace: bool, inputs: &[&Path]) -> Result<OutputFile, OutputError> {
-        let same = |input: &&&Path| same_file::is_same_file(path, input).unwrap_or(false);
+        let same = |input: &&&Path| is_same_file(path, input);
         if let Some(input) = inputs.iter().find(same) {
             return Err(OutputError::IsInput { path: path.to_owned(), input: input.to_path_buf() });
         }

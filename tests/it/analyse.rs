@@ -144,11 +144,12 @@ const REPEATED_END: &str = "2x1/4/3x/ooox x 17";
 #[test]
 fn an_analysis_follows_the_game() {
     let env = TestEnv::new();
+    env.build("--side 4 --pieces 3");
     let found = analysis(&env, REPEATED, "");
     assert_eq!(found["lines"][0]["score"], json!({ "lead": 0.0 }), "{found}");
     assert_eq!(found["position"], REPEATED_END);
     let alone = analysis(&env, REPEATED_END, "");
-    assert_eq!((&alone["lines"][0]["move"], &alone["lines"][0]["score"]), (&json!("d1-d3"), &json!({ "win_in": 3 })));
+    assert_eq!((&alone["lines"][0]["move"], &alone["lines"][0]["score"]), (&json!("d1-d3"), &json!({ "lead": 0.5 })));
     // The same game as a file.
     let (start, moves) = REPEATED.split_once(" moves ").unwrap();
     let record = format!("[Start \"{start}\"]\n[Rules \"blocked-goal\"]\n\n{moves} *\n");

@@ -174,9 +174,7 @@ fn start_distances_are_known() {
 #[test]
 fn a_build_too_large_for_memory_does_not_start() {
     let env = TestEnv::new();
-    for words in
-        ["--pieces 10", "--pieces 10 --encoding mod3", "--side 11 --pieces 15", "--threads 18446744073709551615"]
-    {
+    for words in ["--pieces 10", "--pieces 10 --encoding mod3", "--side 11 --pieces 15"] {
         let ran = env.run(&format!("build --mode in-memory {words}"));
         assert_eq!(ran.out(), "");
         assert!(!ran.err.contains("layer "), "{words}: {}", ran.err);
@@ -193,6 +191,14 @@ fn a_build_too_large_for_memory_does_not_start() {
     );
     assert!(error.contains("; raise --memory, or leave out --mode"), "{error}");
     assert!(!env.tables().exists());
+}
+
+#[test]
+fn a_build_has_no_more_threads_than_the_machine_can_use() {
+    let env = TestEnv::new();
+    let ran = env.run("build --side 3 --pieces 2 --threads 18446744073709551615");
+    assert!(ran.err.contains("threads are more than this machine can use: using "), "{}", ran.err);
+    ran.success();
 }
 
 #[test]

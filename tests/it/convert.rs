@@ -119,8 +119,14 @@ fn invalid_conversions_are_refused() {
         ("convert absent.sht --encoding mod3 -o new.sht", "absent.sht: there is no such file"),
         ("convert text.sht --encoding mod3 -o new.sht", "text.sht: this is not a Sternhalma table"),
         ("convert damaged.sht --encoding mod3 -o new.sht", "damaged.sht: the table is damaged"),
-        ("convert t.sht --encoding mod3 -o t.sht", "the same file; name another file with -o"),
-        ("convert t.sht --encoding mod3 -o t.sht --force", "the same file; name another file with -o"),
+        (
+            "convert t.sht --encoding mod3 -o t.sht",
+            "this is an input (t.sht), which would be destroyed; name another file",
+        ),
+        (
+            "convert t.sht --encoding mod3 -o t.sht --force",
+            "this is an input (t.sht), which would be destroyed; name another file",
+        ),
         ("convert t.sht --encoding mod3 -o text.sht", "text.sht: the file exists; --force replaces it"),
         ("convert t.sht --encoding zstd --block-states 1000 -o new.sht", "a power of two of states"),
         ("convert t.sht --encoding zstd --level 23 -o new.sht", "a zstd level of 1 to 22, got 23"),

@@ -9,13 +9,13 @@ fn players_are_listed_and_explained() {
     let env = TestEnv::new();
     let rows = env.json("players --json");
     let row = |name: &str| rows.as_array().unwrap().iter().find(|row| row["name"] == name).unwrap();
-    assert_eq!(rows.as_array().unwrap().len(), 16);
+    assert_eq!(rows.as_array().unwrap().len(), 19);
     for (name, table) in [("sternhalma", true), ("mcts", true), ("heur0", true), ("base0", false), ("greedy", false)] {
         assert_eq!(row(name)["needs_table"], table, "{name}");
         assert!(!row(name)["about"].as_str().unwrap().is_empty() && !row(name)["search"].as_str().unwrap().is_empty());
     }
     let text = env.run("players").success();
-    assert_eq!(text.lines().count(), 17);
+    assert_eq!(text.lines().count(), 20);
     assert!(text.lines().any(|line| line.starts_with("heur0 ") && line.contains(" needed ")), "{text}");
     env.file("mine.toml", "[mine]\nlike = 'heur0'\nc = 0.25\nabout = 'my own'\n");
     let text = env.run("players mine greedy,kind=random --players mine.toml").success();

@@ -23,10 +23,10 @@ fn exports_do_not_depend_on_the_encoding() {
             let [plain, colex, lex] = ran.map(|ran| ran.bytes);
             assert!(plain == colex);
 
-            assert_eq!(env.run(&format!("export {file} -o flat --order lex")).success(), "flat\n");
+            assert_eq!(env.run(&format!("export {file} -o flat --order lex --force")).success(), "flat\n");
             assert!(fs::read(env.path("flat")).unwrap() == lex);
             // An existing file is replaced.
-            assert_eq!(env.run(&format!("export {file} --output flat")).success(), "flat\n");
+            assert_eq!(env.run(&format!("export {file} --force --output flat")).success(), "flat\n");
             assert!(fs::read(env.path("flat")).unwrap() == colex);
             assert_eq!(names(&env.work()), set(["flat"]));
             assert!(env.run(&format!("export {file} -o -")).bytes == colex);

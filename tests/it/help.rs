@@ -126,7 +126,7 @@ fn numbers_have_suffixes_and_plain_errors() {
         ("match greedy random --depth 0", "expected a whole number ≥ 1"),
         ("match greedy random --seed x", "expected a whole number ≥ 0"),
         ("match greedy random --alpha x", "expected a number, e.g. 0.5 or 20, got `x`"),
-        ("perft abc", "expected a whole number ≥ 0"),
+        ("perft abc", "expected a depth from 0 to 1000"),
         ("perft -1", "got `-1`"),
         ("build --pieces -1", "got `-1`"),
         ("build --memory foo", "or a size such as `64MiB`"),

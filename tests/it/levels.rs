@@ -27,7 +27,7 @@ fn tables_have_the_same_bytes_at_every_level() {
                     let words = format!("build {board} --encoding {encoding} --mode {mode} --force -o {file} --json");
                     let info: Value = serde_json::from_str(&run_at(&env, level, &words).success()).unwrap();
                     checksums.push(info["checksum"].clone());
-                    run_at(&env, level, &format!("export {file} -o {level}.bin")).success();
+                    run_at(&env, level, &format!("export {file} -o {level}.bin --force")).success();
                     exports.push(std::fs::read(env.work().join(format!("{level}.bin"))).unwrap());
                     run_at(&env, level, &format!("verify --deep {file}")).success();
                 }

@@ -35,12 +35,12 @@ const OUTPUTS: [(&str, &str, Kind, &str, &str); 14] = [
     ("export", "--output", Once, "export table -o OUT", "table"),
     ("export-game", "--output", Once, "export-game record -o OUT", "record"),
     ("tune", "--trace", Extended, "tune base0 --only c --games 2 --playouts 1 --side 4 --pieces 2 --trace OUT", ""),
-    ("datagen", "--output", Extended, "datagen --side 5 --pieces 3 --positions 20 --nodes 5 -o OUT", ""),
-    ("train", "--output", Once, "train games -o OUT --model linear", "games"),
+    ("datagen", "--output", Extended, "datagen --side 5 --pieces 3 --positions 20 --nodes 5 --table table -o OUT", ""),
+    ("train", "--output", Once, "train games -o OUT --model linear --table table", "games"),
     ("match", "--log", Extended, "match greedy random --side 4 --pieces 2 --games 2 --log OUT", ""),
-    ("match", "--debug", Appended, "match greedy random --side 4 --pieces 2 --games 2 --debug OUT", ""),
+    ("match", "--debug", Appended, "match PROGRAM random --side 4 --pieces 2 --games 2 --debug OUT", ""),
     ("tournament", "--log", Extended, "tournament greedy random --side 4 --pieces 2 --games 2 --log OUT", ""),
-    ("tournament", "--debug", Appended, "tournament greedy random --side 4 --pieces 2 --games 2 --debug OUT", ""),
+    ("tournament", "--debug", Appended, "tournament PROGRAM random --side 4 --pieces 2 --games 2 --debug OUT", ""),
     ("tournament merge", "--output", Once, "tournament merge log -o OUT", "log"),
 ];
 
@@ -73,7 +73,12 @@ fn with_inputs() -> TestEnv {
 fn run(env: &TestEnv, words: &str, out: &str, force: bool) -> CmdOutput {
     let mut command = Command::new("timeout");
     command.args(["-s", "KILL", "120", env!("CARGO_BIN_EXE_sternhalma")]);
-    command.args(words.split(' ').map(|word| if word == "OUT" { out } else { word }));
+    let program = format!("ugi:'{}' ugi --side 4 --pieces 2 --player greedy", env!("CARGO_BIN_EXE_sternhalma"));
+    command.args(words.split(' ').map(|word| match word {
+        "OUT" => out,
+        "PROGRAM" => &program,
+        _ => word,
+    }));
     command.args(force.then_some("--force"));
     CmdOutput::of(env.inside(command).output().unwrap())
 }
@@ -174,8 +179,7 @@ fn devices_and_pipes_are_written_through_or_refused() {
             std::io::Read::read_exact(reader.stdout.as_mut().unwrap(), &mut [0]).unwrap();
             let ran = run(&env, words, "pipe", false);
             assert_eq!(ran.code, 0, "{command} {option}: {ran:?}");
-            // `--debug` has no lines without external programs.
-            while option != "--debug" && fs::metadata(env.path("read")).unwrap().len() == 0 {
+            while fs::metadata(env.path("read")).unwrap().len() == 0 {
                 thread::yield_now();
             }
             reader.kill().unwrap();

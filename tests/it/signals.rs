@@ -136,7 +136,7 @@ fn interrupted_openings_are_written_as_far_as_they_are_found() {
     let found = text.lines().filter(|line| !line.starts_with('#')).count();
     assert!(error.contains(&format!("interrupted: {found} of 10000000 found")), "{error}");
     // They are the first ones of an uninterrupted run.
-    env.run(&format!("{words} {found}")).success();
+    env.run(&format!("{words} {found} --force")).success();
     assert_eq!(fs::read_to_string(env.path("found")).unwrap(), text);
 }
 

@@ -53,7 +53,7 @@ fn a_player_uses_trained_weights() {
     let more =
         datagen(100).replace("games.bin", "more.bin") + " --player sternhalma,evaluation=linear,weights=weights.bin";
     env.run(&more).success();
-    env.run("train games.bin -o weights.bin --model linear --blend 0.1").success();
+    env.run("train games.bin -o weights.bin --force --model linear --blend 0.1").success();
     let refused = env.run(&more);
     assert!(refused.code == 2 && refused.err.contains("`weights` is "), "{}", refused.err);
     env.build("--side 5 --pieces 4");

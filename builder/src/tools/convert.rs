@@ -89,7 +89,7 @@ impl<'a> TableConverter<'a> {
     /// the observer cancels the conversion. `path` is unchanged then.
     pub fn convert(&self, path: impl AsRef<Path>, observer: &dyn Observer) -> Result<()> {
         let (table, path) = (self.table, path.as_ref());
-        if is_same_file(table.path(), path) {
+        if sternhalma_files::is_same_file(table.path(), path) {
             return Err(BuilderError::SameFile { path: path.to_owned() });
         }
         let TableSpec { encoding, mirrored, .. } = self.spec;
@@ -192,8 +192,4 @@ impl<'a> StoredDistances<'a> {
         }
         Ok(())
     }
-}
-
-fn is_same_file(a: &Path, b: &Path) -> bool {
-    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }

@@ -366,7 +366,7 @@ fn check_claims(side: u64, count: usize, most_plies: u32, seed: u64) -> [u32; 2]
 
 #[test]
 fn claims_after_repeats_are_true() {
-    let claims = check_claims(4, 100, 5, 1);
+    let claims = check_claims(4, 200, 5, 1);
     assert!(claims[0] >= 20 && claims[1] >= 5, "{claims:?}");
 }
 

@@ -250,7 +250,7 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
             UgiCommand::SetOption { name, value } => self.set(&name, value),
             UgiCommand::Go(go) => {
                 if !go.ignored.is_empty() {
-                    let ignored = excerpt(&go.ignored.join(", "));
+                    let ignored = excerpt(&go.ignored.join(", ").replace(char::is_control, "?"));
                     self.output.print(&format!("info string not a limit, ignored: {ignored}"))?;
                 }
                 self.go(&go, received, sender)

@@ -268,7 +268,7 @@ mod tests {
         // The last move of the main line makes a position occur for the third time; the variation reaches the position
         // before it with another history.
         let text = "[Start \"2x1/3x/3x/ooo1 o 10\"]\n[Rules \"blocked-goal\"]\n\n\
-            a1-a2 d3-d1 a2-a1 d1-d3 (d1-d4 a1-a2) a1-a2 d3-d1 (d3-d4) a2-a1 *";
+            a1-a2 d3-d1 a2-a1 d1-d3 (c4-c3 a1-a2) a1-a2 d3-d1 (d3-d4) a2-a1 *";
         let game: AnnotatedGame = text.parse().unwrap();
         let mut saved = SavedGame::new(&game, None).unwrap();
         assert_eq!(saved.positions(), 11);

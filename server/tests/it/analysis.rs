@@ -89,7 +89,7 @@ fn a_search_follows_the_game() {
     // `d1-d3` makes a position occur for the third time. Without the game it wins.
     let moves = "a1-a2,d3-d1,a2-a1,d1-d3,a1-a2,d3-d1,a2-a1";
     assert_eq!(value("2x1/3x/3x/ooo1 o 10", moves), json!({ "kind": "lead", "value": 0.0 }));
-    assert_eq!(value("2x1/4/3x/ooox x 17", ""), json!({ "kind": "won", "value": 3 }));
+    assert_eq!(value("2x1/4/3x/ooox x 17", ""), json!({ "kind": "lead", "value": 0.5 }));
     let over = format!("position={}&moves={moves},d1-d3&rules=blocked-goal", encoded("2x1/3x/3x/ooo1 o 10"));
     let answer = server.get(&format!("/api/analysis?{over}"));
     assert_eq!((answer.status, answer.text().contains("the game is over")), (400, true), "{}", answer.text());
