@@ -18,6 +18,7 @@
 //! All levels give the same results.
 //!
 //! [`Memory`] is the one place that decides how much memory a process has and how much of it is available.
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
 #![forbid(unsafe_code)]
 
 use std::sync::OnceLock;
