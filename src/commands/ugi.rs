@@ -108,8 +108,11 @@ impl UgiHost for Host<'_> {
     }
 
     fn set_memory(&mut self, bytes: u64) -> Result<(), String> {
-        // The memory of the present player is free before that of the next is allocated.
-        check_memory(bytes.saturating_sub(self.used.used())).map_err(|error| error.to_string())?;
+        // The present limit was checked before. The memory of the present player is free before that of the next is
+        // allocated.
+        if bytes > self.memory {
+            check_memory(bytes.saturating_sub(self.used.used())).map_err(|error| error.to_string())?;
+        }
         self.memory = bytes;
         Ok(())
     }
