@@ -33,7 +33,7 @@ pub struct Args {
     /// Time between an answer and the end of the clock, at most half of the clock
     #[arg(long, value_name = "SECONDS", default_value = "0.5", value_parser = seconds)]
     margin: Duration,
-    /// Time, beyond the clock, after which a match without messages is abandoned
+    /// Time, beyond the clock, after which a match without messages yields to another match
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     patience: Duration,
     /// Think while waiting for the next message

@@ -411,6 +411,9 @@ fn a_player_survives_bad_managers() {
     let start = |id: &str, role: &str, rules: &str| format!("( START {id} {role} ( {rules} ) 0.4 0.4 )");
     assert_eq!(player.say(&start("m", "x", "(role x)")), "busy");
     player.await_line("match m: refused");
+    let long = format!("(role x) (<= p {})", "(true on) ".repeat(257));
+    assert_eq!(player.say(&start("m", "x", &long)), "busy");
+    player.await_line("error[bound]: The rule has more than 256 literals");
     assert_eq!(player.say(&start("m", "z", &rules("tic-tac-toe"))), "busy");
     assert_eq!(player.say(&start("m", "o", &rules("tic-tac-toe"))), "ready");
     assert_eq!(player.say(&start("n", "o", &rules("tic-tac-toe"))), "busy");
@@ -426,8 +429,10 @@ fn a_player_survives_bad_managers() {
     let mut stream = TcpStream::connect(&player.address).unwrap();
     stream.write_all(b"POST / HTTP/1.0\r\nContent-Length: 14\r\n\r\n( PLAY m NIL )").unwrap();
     drop(stream);
-    player.await_line("match m: given up");
+    player.await_line("match m: idle");
+    player.is_free();
     assert_eq!(player.say(&start("n", "x", &rules("tic-tac-toe"))), "ready");
+    player.await_line("match m: given up");
     assert!(player.say("( PLAY n NIL )").starts_with("(mark "));
     assert_eq!(player.say("( ABORT n )"), "aborted");
     player.is_free();

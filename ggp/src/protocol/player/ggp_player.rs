@@ -19,9 +19,10 @@ use crate::protocol::message::{Message, MessageError, Reply};
 /// engine of the [`EngineFactory`](crate::protocol::EngineFactory) when that is
 /// ready, unless the two differ on the legal moves.
 ///
-/// The match ends with STOP, with ABORT, or if no message arrives for the
-/// clock plus the patience of the player. The player then accepts the next
-/// START.
+/// The match ends with STOP or ABORT. If no message arrives for the clock plus
+/// the patience of the player, the match is idle: the player stops searching
+/// and accepts the START of another match, which ends this one. Until then it
+/// answers further messages of the match, because a slow manager is not gone.
 ///
 /// Illegal last moves are played, because the manager decides what is legal.
 /// Moves that cannot be played are ignored.
@@ -38,6 +39,13 @@ struct ActiveMatch {
     play: Duration,
     expires: Instant,
     post: MatchHandle,
+}
+
+impl ActiveMatch {
+    /// Returns whether no message has arrived for the clock plus the patience.
+    fn is_idle(&self, now: Instant) -> bool {
+        self.expires < now
+    }
 }
 
 impl Drop for ActiveMatch {
@@ -58,14 +66,14 @@ impl GgpPlayer {
     /// out, other messages immediately.
     pub fn answer(&self, message: Message, arrived: Instant) -> Reply {
         match message {
-            Message::Info => Reply::Info { name: self.options.name.clone(), busy: self.seat(arrived).is_some() },
+            Message::Info => Reply::Info { name: self.options.name.clone(), busy: self.is_busy(arrived) },
             Message::Preview { .. } => Reply::Ready,
             Message::Start { id, role, rules, start, play } => {
                 self.start(arrived, MatchStart { id, role, rules, start, play })
             }
             Message::Play { id, moves } => self.play(arrived, &id, moves),
             Message::Stop { id, moves } => self.stop(arrived, &id, moves),
-            Message::Abort { id } => match self.leave(arrived, &id) {
+            Message::Abort { id } => match self.leave(&id) {
                 Some(_) => {
                     self.log(&id, "aborted");
                     Reply::Aborted
@@ -90,18 +98,23 @@ impl GgpPlayer {
         }
     }
 
-    /// Returns the current match, or `None` if the player is free.
-    fn seat(&self, now: Instant) -> MutexGuard<'_, Option<ActiveMatch>> {
+    /// Returns the current match, which may be idle, or `None` if there is none.
+    fn seat(&self) -> MutexGuard<'_, Option<ActiveMatch>> {
         let mut seat = lock(&self.seat);
-        if seat.as_ref().is_some_and(|seat| seat.expires < now || seat.post.over.load(Relaxed)) {
+        if seat.as_ref().is_some_and(|seat| seat.post.over.load(Relaxed)) {
             *seat = None;
         }
         seat
     }
 
+    /// Returns whether the player refuses another match.
+    fn is_busy(&self, now: Instant) -> bool {
+        self.seat().as_ref().is_some_and(|seat| !seat.is_idle(now))
+    }
+
     /// Leaves a match.
-    fn leave(&self, now: Instant, id: &str) -> Option<ActiveMatch> {
-        self.seat(now).take_if(|seat| seat.id.eq_ignore_ascii_case(id))
+    fn leave(&self, id: &str) -> Option<ActiveMatch> {
+        self.seat().take_if(|seat| seat.id.eq_ignore_ascii_case(id))
     }
 
     fn log(&self, id: &str, event: &str) {
@@ -114,7 +127,10 @@ impl GgpPlayer {
     }
 
     fn start(&self, arrived: Instant, terms: MatchStart) -> Reply {
-        let mut seat = self.seat(arrived);
+        let mut seat = self.seat();
+        if let Some(idle) = seat.take_if(|seat| seat.is_idle(arrived)) {
+            self.log(&idle.id, &format!("given up for match {}", terms.id));
+        }
         if let Some(seat) = &*seat {
             self.log(&terms.id, &format!("refused: match {} is played", seat.id));
             return Reply::Busy;
@@ -149,7 +165,7 @@ impl GgpPlayer {
 
     /// Returns the handle of a match after recording the arrival of a message.
     fn post(&self, arrived: Instant, id: &str) -> Option<(MatchHandle, Duration, Instant)> {
-        let mut seat = self.seat(arrived);
+        let mut seat = self.seat();
         let seat = seat.as_mut().filter(|seat| seat.id.eq_ignore_ascii_case(id))?;
         seat.expires = arrived + seat.play + self.options.patience;
         Some((seat.post.clone(), seat.play, seat.expires))
@@ -170,7 +186,7 @@ impl GgpPlayer {
     }
 
     fn stop(&self, arrived: Instant, id: &str, moves: Option<Vec<String>>) -> Reply {
-        let Some(seat) = self.leave(arrived, id) else { return Reply::Busy };
+        let Some(seat) = self.leave(id) else { return Reply::Busy };
         let (stopped, answer) = BestSoFar::new();
         seat.post.send(MatchCommand::Stop { moves, answer });
         let _ = stopped.take(self.deadline(arrived, seat.play.min(Duration::from_secs(1))));

@@ -21,7 +21,7 @@ pub struct PlayerOptions {
     /// player answers after half of the clock if that is later.
     pub margin: Duration,
     /// The time without messages, beyond the clock, after which a match is
-    /// abandoned.
+    /// idle: the START of another match may end it.
     pub patience: Duration,
     /// Whether the player searches while it waits for the next message.
     pub ponder: bool,

@@ -131,16 +131,25 @@ fn unplayable_games_are_refused() {
 }
 
 #[test]
-fn a_manager_that_vanishes_is_not_waited_for() {
+fn a_match_whose_manager_is_slow_continues_until_another_starts() {
     let patience = Duration::from_millis(300);
     for ponder in [false, true] {
         let (player, lines) = player(PlayerOptions { patience, ponder, ..quick() });
         assert_eq!(say(&player, &start("m", "x", "tic-tac-toe", 0.2, 0.2)), "ready");
         assert_eq!(say(&player, &start("n", "x", "tic-tac-toe", 0.2, 0.2)), "busy");
-        await_line(&lines, "match m: given up");
+        assert!(say(&player, "(INFO)").contains("busy"));
+        await_line(&lines, "match m: idle");
+        // The player would accept another match, but still plays this one.
+        assert!(say(&player, "(INFO)").contains("available"));
+        assert!(say(&player, "(PLAY m NIL)").starts_with("(mark "));
+        assert_eq!(say(&player, &start("n", "x", "tic-tac-toe", 0.2, 0.2)), "busy");
+        await_line(&lines, "match m: idle");
         assert_eq!(say(&player, &start("n", "x", "tic-tac-toe", 0.2, 0.2)), "ready");
+        await_line(&lines, "match m: given up for match n");
+        assert_eq!(say(&player, "(PLAY m NIL)"), "busy");
         assert!(say(&player, "(PLAY n NIL)").starts_with("(mark "));
-        await_line(&lines, "match n: given up");
+        await_line(&lines, "match n: idle");
+        assert_eq!(say(&player, "(STOP n NIL)"), "done");
         assert_eq!(say(&player, "(PLAY n NIL)"), "busy");
     }
 }

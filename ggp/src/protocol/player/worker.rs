@@ -106,26 +106,22 @@ impl MatchWorker<'_> {
         }
     }
 
-    /// Returns the next command, or `None` once the match is over.
+    /// Returns the next command, or `None` once the match is over. Searches until the match is
+    /// idle if the player ponders, and then waits without a search.
     fn next(&mut self) -> Option<MatchCommand> {
-        loop {
-            if let Some(command) = self.pending.pop_front() {
-                return Some(command);
-            }
-            if self.ponder {
-                self.think_until(self.expires, |_| {});
-                if !self.pending.is_empty() {
-                    continue;
-                }
-            }
-            let left = self.expires.saturating_duration_since(Instant::now());
-            match self.receiver.recv_timeout(left) {
-                Ok(command) => return Some(command),
-                Err(RecvTimeoutError::Disconnected) => return None,
-                Err(RecvTimeoutError::Timeout) => {
-                    (self.log)("given up: nothing was heard of it");
-                    return None;
-                }
+        if self.ponder && self.pending.is_empty() {
+            self.think_until(self.expires, |_| {});
+        }
+        if let Some(command) = self.pending.pop_front() {
+            return Some(command);
+        }
+        let left = self.expires.saturating_duration_since(Instant::now());
+        match self.receiver.recv_timeout(left) {
+            Ok(command) => Some(command),
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => {
+                (self.log)("idle: nothing was heard of it; another match may start");
+                self.receiver.recv().ok()
             }
         }
     }
