@@ -94,6 +94,20 @@ fn the_first_difference_ends_a_replay_with_code_1() {
     }
 }
 
+#[test]
+fn a_rule_beyond_the_bounds_is_refused_with_its_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let long = file(&dir, "long.kif", format!("(role a)\n(<= p {})", "(true on) ".repeat(257)));
+    let (code, out, _) = gdl("check", &[&long], "");
+    assert!(out.contains("long.kif:2:1: error[bound]: The rule has more than 256 literals"), "{out}");
+    assert_eq!(code, 1);
+    for command in ["show", "bench", "trace"] {
+        let (code, out, err) = gdl(command, &[&long], "");
+        assert_eq!((code, out.as_str()), (2, ""));
+        assert!(err.contains("2:1: error[bound]: The rule has more than 256 literals"), "{err}");
+    }
+}
+
 /// With the first move, random play scores 64.9% in tic-tac-toe. A draw is half a win.
 #[test]
 fn engines_are_measured() {

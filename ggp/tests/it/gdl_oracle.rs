@@ -6,8 +6,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use proptest::prelude::*;
+use rand::SeedableRng;
+use sternhalma_ggp::Rng;
 use sternhalma_ggp::gdl::network::Network;
-use sternhalma_ggp::gdl::{Prover, Rules};
+use sternhalma_ggp::gdl::{CheckOptions, Code, Document, Prover, Rules, check, shuffle};
 
 const CONSTANTS: usize = 3;
 /// The number of relations, of two arguments each. Relations from `UPPER` on
@@ -232,6 +234,89 @@ proptest! {
             does[mv] = true;
             let values = netlist.evaluate(&fluents, &does);
             fluents = netlist.outputs.next.iter().map(|lit| lit.of(&values)).collect();
+        }
+    }
+}
+
+/// The largest number, as a term of successors.
+const LARGEST: usize = 4;
+
+fn number(value: usize) -> String {
+    (0..value).fold("z".to_owned(), |inner, _| format!("(s {inner})"))
+}
+
+/// Returns a rule for a relation of numbers that calls other ones for the next or the previous
+/// number. Another condition restricts the number of each call, as valid rules require: a
+/// relation that is static or not, with one argument or two.
+fn rule_of_numbers() -> impl Strategy<Value = String> {
+    let conditions = proptest::collection::vec((0..4_usize, 0..3_usize, 0..4_usize), 1..4);
+    (0..4_usize, any::<bool>(), conditions).prop_map(|(head, up, conditions)| {
+        let (head_term, base) = if up { ("(s ?y)", "(num ?y)") } else { ("?y", "(num ?y)") };
+        let mut text = format!("(<= (q{head} {head_term})");
+        for (place, &(call, step, restriction)) in conditions.iter().enumerate() {
+            let term = ["?y", "(s ?y)", "(s (s ?y))"][step];
+            write!(text, "(q{call} {term})").unwrap();
+            match restriction {
+                0 => write!(text, "(num {term})"),
+                1 => write!(text, "(some {term})"),
+                2 => write!(text, "(pair {term} ?w{place})"),
+                _ => write!(text, "(both {term} ?w{place})"),
+            }
+            .unwrap();
+        }
+        text + base + ")\n"
+    })
+}
+
+fn rulesheet_of_numbers(rules: &[String]) -> String {
+    let mut text = String::from(
+        "(role you)(init on)(legal you wait)(<= (next on)(true on))(<= terminal (not (true on)))(goal you 50)\n",
+    );
+    for value in 0..=LARGEST {
+        let number = number(value);
+        write!(text, "(num {number})(pair {number} z)(init (at {number}))").unwrap();
+    }
+    text += "(<= (some ?x)(true (at ?x)))(<= (both ?x ?w)(some ?x)(num ?w)(true on))\n(q0 z)(<= (q1 ?x)(true (at ?x)))(<= (q2 ?x)(some ?x)(distinct ?x z))\n";
+    text += &rules.concat();
+    for relation in 0..4 {
+        for (mode, bound) in ["", "(some ?x)"].iter().enumerate() {
+            writeln!(text, "(<= (legal you (m {relation} {mode} ?x)){bound}(q{relation} ?x))").unwrap();
+        }
+    }
+    text
+}
+
+/// The legal moves of the initial state according to the prover and to the network.
+fn legal_moves(text: &str) -> [BTreeSet<String>; 2] {
+    let rules = Rules::parse(text).unwrap();
+    let mut prover = Prover::new(&rules).unwrap();
+    let state = prover.initial().unwrap();
+    let moves = prover.legal(&state, 0).unwrap();
+    let by_prover = moves.into_iter().map(|mv| prover.text(mv)).collect();
+    let network = Network::new(&rules).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let netlist = &network.netlist;
+    let values = netlist.evaluate(&netlist.initial, &vec![false; netlist.moves()]);
+    let legal = (0..netlist.moves()).filter(|&mv| netlist.outputs.legal[mv].of(&values));
+    [by_prover, legal.map(|mv| network.moves[mv].clone()).collect()]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// The order of rules and conditions decides neither whether a valid rulesheet can be
+    /// grounded nor what it means.
+    #[test]
+    fn shuffled_conditions_keep_groundability_and_meaning(rules in proptest::collection::vec(rule_of_numbers(), 1..7), seed: u64) {
+        let text = rulesheet_of_numbers(&rules);
+        let options = CheckOptions { playouts: 0, ..CheckOptions::default() };
+        let unrestricted = check(&text, &options).iter().any(|finding| finding.code == Code::Recursion);
+        prop_assume!(!unrestricted);
+        let expected = legal_moves(&text);
+        prop_assert_eq!(&expected[0], &expected[1], "{}", text);
+        let (document, mut rng) = (Document::parse(&text).unwrap(), Rng::seed_from_u64(seed));
+        for _ in 0..3 {
+            let shuffled = shuffle(&document, &mut rng).to_string();
+            prop_assert_eq!(&legal_moves(&shuffled), &expected, "{}", shuffled);
         }
     }
 }

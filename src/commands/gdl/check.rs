@@ -86,11 +86,12 @@ fn finding_json(finding: &Finding) -> Value {
 
 /// Prints each finding with its line of the text and a caret.
 fn print_findings(file: &Path, text: &str, findings: &[Finding], errors: usize) -> Result<()> {
+    let lines: Vec<&str> = text.lines().collect();
     for finding in findings {
         let gap = if finding.place.is_some() { "" } else { " " };
         output::print_line(&format!("{}:{gap}{finding}", file.display()))?;
         if let Some(place) = finding.place
-            && let Some(line) = text.lines().nth(place.line as usize - 1)
+            && let Some(line) = lines.get(place.line as usize - 1)
         {
             output::print_line(&format!("  {}", line.replace(char::is_control, " ")))?;
             output::print_line(&format!("  {:>1$}", "^", place.column as usize))?;

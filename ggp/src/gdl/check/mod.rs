@@ -40,7 +40,7 @@ pub fn check(text: &str, options: &CheckOptions) -> Vec<Finding> {
         if !played.iter().any(|finding| STOPS.contains(&finding.code)) {
             findings.iter_mut().for_each(|finding| finding.severity = Severity::Warning);
         }
-        let tolerated = |finding: &Finding| finding.code != Code::NoLegalMove;
+        let tolerated = |finding: &Finding| ![Code::NoLegalMove, Code::Refused].contains(&finding.code);
         findings.extend(played.into_iter().map(|finding| match tolerated(&finding) {
             true => Finding { severity: Severity::Warning, ..finding },
             false => finding,
@@ -53,7 +53,7 @@ pub fn check(text: &str, options: &CheckOptions) -> Vec<Finding> {
 }
 
 /// The findings of a simulation in which some match did not end.
-const STOPS: [Code; 2] = [Code::NoLegalMove, Code::NotPlayed];
+const STOPS: [Code; 3] = [Code::NoLegalMove, Code::NotPlayed, Code::Refused];
 
 /// Makes the findings of negation through the same relation warnings if no
 /// ground atom depends on its own negation.

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use rand::SeedableRng;
 
 use super::{CheckOptions, Finding, Place, Rules, Severity};
+use crate::gdl::network::Network;
 use crate::gdl::syntax::Code;
-use crate::gdl::{Goal, Prover, ProverError, ProverLimits, ProverState};
+use crate::gdl::{Goal, GroundError, Prover, ProverError, ProverLimits, ProverState};
 use crate::{MemoryBudget, Rng};
 
 /// The maximum number of steps of a match.
@@ -23,9 +24,10 @@ pub fn simulate(rules: &Rules, options: &CheckOptions) -> Vec<Finding> {
         memory: MemoryBudget::new(options.memory),
         interrupt: options.interrupt.clone(),
     };
-    let prover = match Prover::bounded(rules, &limits) {
+    let started = Prover::bounded(rules, &limits).and_then(|mut prover| begin(&mut prover).map(|()| prover));
+    let prover = match started {
         Ok(prover) => prover,
-        Err(error) => return vec![not_played(&error)],
+        Err(error) => return vec![not_started(&error, rules, options)],
     };
     let mut play = RandomPlay { prover, findings: Vec::new(), reported: BTreeSet::new() };
     let mut rng = Rng::seed_from_u64(options.seed);
@@ -36,6 +38,31 @@ pub fn simulate(rules: &Rules, options: &CheckOptions) -> Vec<Finding> {
         }
     }
     play.findings
+}
+
+/// Computes what every engine needs of the initial state.
+fn begin(prover: &mut Prover) -> Result<(), ProverError> {
+    let start = prover.initial()?;
+    if !prover.is_terminal(&start)? {
+        (0..prover.roles().len()).try_for_each(|role| prover.legal(&start, role).map(drop))?;
+    }
+    Ok(())
+}
+
+/// Returns the finding that the prover cannot begin a match. It is an error if the network cannot
+/// either, whatever the limits of memory and time.
+fn not_started(error: &ProverError, rules: &Rules, options: &CheckOptions) -> Finding {
+    use ProverError::{Interrupted, Memory, TooLong};
+    if matches!(error, TooLong { .. } | Memory { .. } | Interrupted) {
+        return not_played(error);
+    }
+    match Network::plain_within(rules, options.memory, &options.interrupt) {
+        Ok(_) | Err(GroundError::TooLarge { .. } | GroundError::Stopped) => not_played(error),
+        Err(other) => {
+            let message = format!("No engine can play the rulesheet. Prover: {error}. Network: {other}.");
+            Finding::error(Code::Refused, Place::default(), message).without_place()
+        }
+    }
 }
 
 fn not_played(error: &ProverError) -> Finding {

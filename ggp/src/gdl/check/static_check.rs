@@ -7,6 +7,9 @@ use crate::gdl::syntax::{
 };
 use crate::messages::nearest;
 
+/// The number of undefined relations for which a similar name is suggested.
+const MAX_SUGGESTIONS: usize = 100;
+
 pub struct StaticCheck<'a> {
     rules: &'a Rules,
     graph: DependencyGraph<'a>,
@@ -74,9 +77,9 @@ impl<'a> StaticCheck<'a> {
 
     /// Checks that no negated relation depends on the head.
     fn negation_cycle(&mut self, rule: &'a Rule) {
-        let head = &rule.head.name;
         for_each_atom(&rule.body, true, &mut |atom, positive| {
-            if !positive && (atom.name == *head || self.graph.depends(&atom.name, head)) {
+            if !positive && self.graph.recurs(atom, &rule.head) {
+                let head = &rule.head.name;
                 let message = format!("{head} depends on the negation of {}, which depends on {head}.", atom.name);
                 self.findings.push(Finding::error(Code::Unstratified, atom.place, message));
             }
@@ -89,7 +92,7 @@ impl<'a> StaticCheck<'a> {
     /// A disjunction restricts the arguments that all its alternatives restrict.
     fn recursion(&mut self, rule: &'a Rule) {
         let head = &rule.head;
-        let recursive = |atom: &Atom| atom.name == head.name || self.graph.depends(&atom.name, &head.name);
+        let recursive = |atom: &Atom| self.graph.recurs(atom, head);
         let mut calls = Vec::new();
         for_each_atom(&rule.body, true, &mut |atom, _| calls.extend(recursive(atom).then_some(atom)));
         if calls.is_empty() {
@@ -138,7 +141,7 @@ impl<'a> StaticCheck<'a> {
     /// Checks that roles are facts, or at least follow from facts alone.
     fn roles(&mut self) {
         for rule in self.rules.iter().filter(|rule| rule.head.name == "role") {
-            if self.graph.depends("role", "true") || self.graph.depends("role", "does") {
+            if self.graph.reaches(("role", 1), &["true", "does"]) {
                 self.error(Code::Role, rule.place, "The roles depend on the state: define them by facts.");
             } else if !rule.body.is_empty() {
                 let message = "A rule defines a role: define roles by facts.";
@@ -160,7 +163,7 @@ impl<'a> StaticCheck<'a> {
             for rule in self.rules.iter().filter(|rule| is_keyword(&rule.head, name)) {
                 let mut forbidden = None;
                 for_each_atom(&rule.body, true, &mut |atom, _| {
-                    let reaches = |other: &&&str| atom.name == **other || self.graph.depends(&atom.name, other);
+                    let reaches = |other: &&&str| self.graph.reaches((&atom.name, atom.args.len()), &[other]);
                     forbidden = forbidden.or_else(|| others.iter().find(reaches).map(|other| (atom.place, *other)));
                 });
                 if let Some((place, other)) = forbidden {
@@ -207,7 +210,11 @@ impl<'a> StaticCheck<'a> {
         for rule in self.rules.iter() {
             for_each_atom(&rule.body, true, &mut |atom, _| {
                 if !known.contains(atom.name.as_str()) && reported.insert(&atom.name) {
-                    let similar = did_you_mean(&atom.name, known.iter().copied());
+                    // A comparison with all names takes long.
+                    let similar = match reported.len() <= MAX_SUGGESTIONS {
+                        true => did_you_mean(&atom.name, known.iter().copied()),
+                        false => String::new(),
+                    };
                     let message = format!("Nothing defines {}, so it never holds.{similar}", atom.name);
                     findings.push(Finding::warning(Code::Undefined, atom.place, message));
                 }

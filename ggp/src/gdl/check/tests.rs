@@ -196,3 +196,57 @@ fn recursion_must_be_restricted_in_all_branches_of_a_disjunction() {
     assert!(!with("(or (q ?y) (q ?y))"));
     assert!(!with("(q ?y) (or (q ?y) r)"));
 }
+
+/// Returns `count` words: `prefix0 prefix1 …`.
+fn words(prefix: &str, count: usize) -> String {
+    (0..count).map(|n| format!(" {prefix}{n}")).collect()
+}
+
+/// A rule beyond a bound is refused when it is read, so all engines refuse it at the same place.
+#[test]
+fn rules_beyond_the_bounds_are_errors_with_their_place() {
+    let literals = |count| format!("(<= p{})", " (true on)".repeat(count));
+    let variables = |count| {
+        let literals: String = (0..count).map(|n| format!(" (true ?x{n})")).collect();
+        format!("(<= p{literals})")
+    };
+    let or = " (or (true on) (true off))";
+    let alternatives = |count| format!("(<= p{})", or.repeat(count));
+    let head = |count| format!("(<= (w{}) (role a))", words("v", count));
+    let body = |count| format!("(v a) (<= q (w{}))", words("v", count));
+    let cases = [
+        (literals(256), literals(257), 1),
+        (literals(256), literals(100_000), 1),
+        (format!("(<= p (or{}))", " (true on)".repeat(1_000)), literals(257), 1),
+        (variables(128), variables(129), 1),
+        (alternatives(10), alternatives(11), 1),
+        (alternatives(10), alternatives(5_000), 1),
+        (head(64), head(65), 5),
+        (body(64), body(65), 14),
+    ];
+    for (within, beyond, column) in cases {
+        assert!(in_game(&within).iter().all(|finding| finding.1 == Code::Undefined), "{:?}", in_game(&within));
+        let bound = (Severity::Error, Code::Bound, column);
+        assert!(in_game(&beyond).contains(&bound), "{:?}", in_game(&beyond));
+        let error = Rules::parse(&format!("{GAME}{beyond}")).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("2:{column}: error[bound]: ")), "{error}");
+    }
+}
+
+/// A rulesheet that neither the prover nor a network can play is not valid, unless they only need
+/// more memory or time than the check has.
+#[test]
+fn a_rulesheet_that_every_engine_refuses_is_an_error() {
+    let long = "x".repeat(70_000);
+    let text = format!("(role a) (init (f {long})) (legal a go) (next off) (<= terminal (true off)) (goal a 100)");
+    assert_eq!(found(&text), [(Severity::Error, Code::Refused, None)]);
+    let lenient = check(&text, &CheckOptions { lenient: true, ..CheckOptions::default() });
+    assert!(lenient.iter().all(|finding| finding.severity == Severity::Error), "{lenient:?}");
+    // The prover nests 1,500 calls only; a network has no such bound.
+    let deep: String = (0..2_000).map(|n| format!("(<= p{} p{n})", n + 1)).collect();
+    let deep = format!("{deep} (<= p0 (true on)) (<= (legal a stay) p2000)");
+    assert_eq!(in_game(&deep), [(Severity::Warning, Code::NotPlayed, 0)]);
+    let slow = CheckOptions { rows: 1, ..CheckOptions::default() };
+    let slow: Vec<Code> = check(&text.replace(&long, "y"), &slow).iter().map(|finding| finding.code).collect();
+    assert_eq!(slow, [Code::NotPlayed]);
+}

@@ -154,15 +154,25 @@ impl<'a> ForwardChaining<'a> {
     ///
     /// Returns an error if a limit is exceeded or the caller stops the run.
     pub fn run(&mut self, groups: &[Vec<usize>]) -> Result<(), GroundError> {
+        let relations = self.program.relations.len();
+        let (mut heads, mut triggers) = (vec![false; relations], vec![Vec::new(); relations]);
         for group in groups {
-            self.run_group(group)?;
+            self.run_group(group, &mut heads, &mut triggers)?;
         }
         Ok(())
     }
 
-    fn run_group(&mut self, group: &[usize]) -> Result<(), GroundError> {
+    /// Runs a group. `heads` marks the relations that the group derives, and `triggers` has the
+    /// literals of the group that read each of them: the place of the clause in the group and the
+    /// index of the literal. Both are empty before and after, since a rulesheet can have as many
+    /// groups as relations.
+    fn run_group(
+        &mut self,
+        group: &[usize],
+        heads: &mut [bool],
+        triggers: &mut [Vec<(usize, usize)>],
+    ) -> Result<(), GroundError> {
         let program = self.program;
-        let mut heads = vec![false; program.relations.len()];
         let is_late = |&clause: &usize| program.relations[program.clauses[clause].head.pred].is_late();
         group.iter().for_each(|&clause| heads[program.clauses[clause].head.pred] = true);
         let mut at = self.facts.len();
@@ -176,7 +186,6 @@ impl<'a> ForwardChaining<'a> {
                 (0..self.tables[init].len() as u32).for_each(|row| self.add_fluent(self.tables[init].row(row)[0]));
             }
         }
-        let mut triggers: Vec<Vec<(usize, usize)>> = vec![Vec::new(); heads.len()];
         let mut plans: Vec<Vec<Option<Rc<JoinPlan>>>> = Vec::new();
         for (place, &number) in group.iter().enumerate() {
             let clause = &program.clauses[number];
@@ -222,6 +231,11 @@ impl<'a> ForwardChaining<'a> {
                     self.add_pending(clause.head.pred);
                 }
             }
+        }
+        for &number in group {
+            let clause = &program.clauses[number];
+            heads[clause.head.pred] = false;
+            clause.body.iter().for_each(|literal| triggers[literal.pred].clear());
         }
         Ok(())
     }

@@ -1,25 +1,16 @@
 //! Conversion of rules to clauses for grounding: conjunctions of literals with
 //! patterns as arguments.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use super::error::GroundError;
 use super::terms::{Functor, GroundTerms};
-use crate::gdl::syntax::{Atom, Literal, Rule, Rules, Term, for_each_atom};
-
-/// The maximum number of conjunctions to which a rule expands.
-const MAX_ALTERNATIVES: usize = 1024;
-/// The maximum number of literals of a conjunction. Joins recurse to this depth.
-pub const MAX_LITERALS: usize = 256;
-/// The maximum number of arguments of a relation.
-pub const MAX_ARITY: usize = 32;
-/// The maximum number of variables of a conjunction: the bits of a [`VarSet`].
-pub const MAX_VARIABLES: usize = 128;
+use crate::gdl::syntax::{Atom, ConjunctionPart, DependencyGraph, MAX_ARITY, Rule, Rules, Term, conjunctions};
 
 pub type Var = usize;
 pub type PredId = usize;
 
-/// A set of variables of a clause.
+/// A set of variables of a clause. The parser refuses rules with more variables than bits.
 pub type VarSet = u128;
 
 /// A term of a clause.
@@ -163,28 +154,26 @@ pub struct GroundClauses {
 }
 
 impl GroundClauses {
-    /// Converts the rules of a game.
+    /// Converts the rules of a game with their dependency graph.
     ///
     /// # Errors
     ///
-    /// Returns an error if a rule is unsafe, too wide, or expands to too many
+    /// Returns an error if a rule is unsafe or expands to too many or too long
     /// conjunctions.
-    pub fn new(rules: &Rules, terms: &mut GroundTerms) -> Result<GroundClauses, GroundError> {
+    pub fn new(rules: &Rules, graph: &DependencyGraph, terms: &mut GroundTerms) -> Result<GroundClauses, GroundError> {
         let mut program = GroundClauses::default();
         let starts_late = |rule: &&Rule| matches!(rule.head.name.as_str(), "init" | "role");
         program.relation(RelationName::True(None), 1, RelationKind::Dynamic);
         program.relation(RelationName::Does(None), 2, RelationKind::Dynamic);
-        let dynamic = dynamic_relations(rules);
-        let depends =
-            |rule: &&Rule| !rule.body.is_empty() && dynamic.contains(&(rule.head.name.as_str(), rule.head.args.len()));
+        let depends = |rule: &&Rule| !rule.body.is_empty() && is_dynamic(&rule.head, graph);
         if let Some(rule) = rules.iter().filter(starts_late).find(depends) {
             return Err(GroundError::Start { place: rule.place });
         }
         for rule in rules.iter() {
-            for conjunction in conjunctions(rule, &dynamic)? {
-                let clause = ClauseConverter { program: &mut program, terms, dynamic: &dynamic, vars: Vec::new() }
+            let all = conjunctions(rule, &|atom| !is_dynamic(atom, graph));
+            for conjunction in all.map_err(|bound| GroundError::Bound { place: rule.place, bound })? {
+                let clause = ClauseConverter { program: &mut program, terms, graph, vars: Vec::new() }
                     .clause(&rule.head, &conjunction);
-                let clause = clause.ok_or(GroundError::TooWide { place: rule.place })?;
                 let bound = clause.body.iter().fold(0, |set, literal| set | literal.vars());
                 if clause.vars() & !bound != 0 {
                     return Err(GroundError::Unsafe { place: rule.place });
@@ -221,6 +210,11 @@ impl GroundClauses {
         self.relation(RelationName::Made(self.relations.len()), arity, kind)
     }
 
+    /// Returns whether grounding introduced a relation.
+    pub fn is_made(&self, pred: PredId) -> bool {
+        self.names.get(&RelationName::Made(pred)) == Some(&pred)
+    }
+
     fn relation(&mut self, name: RelationName, arity: usize, kind: RelationKind) -> PredId {
         let next = self.relations.len();
         let pred = *self.names.entry(name).or_insert(next);
@@ -231,100 +225,24 @@ impl GroundClauses {
     }
 }
 
-/// Returns the relations that depend on the state or the moves.
-fn dynamic_relations(rules: &Rules) -> DynamicRelations<'_> {
-    let mut dynamic =
-        BTreeSet::from([("true", 1), ("does", 2), ("next", 1), ("legal", 2), ("goal", 2), ("terminal", 0)]);
-    loop {
-        let before = dynamic.len();
-        for rule in rules.iter() {
-            let mut reads = false;
-            for_each_atom(&rule.body, true, &mut |atom, _| {
-                reads |= dynamic.contains(&(atom.name.as_str(), atom.args.len()));
-            });
-            if reads {
-                dynamic.insert((&rule.head.name, rule.head.args.len()));
-            }
-        }
-        if dynamic.len() == before {
-            return dynamic;
-        }
-    }
-}
+/// The relations of the language that depend on the state or the moves, or belong to the network.
+const DYNAMIC: [&str; 6] = ["true", "does", "next", "legal", "goal", "terminal"];
 
-/// A part of a conjunction.
-#[derive(Clone)]
-enum ConjunctionPart<'a> {
-    Holds(&'a Atom),
-    Absent(&'a Atom),
-    Distinct(&'a Term, &'a Term),
-    Same(&'a Term, &'a Term),
-    /// A disjunction of tests, which is not expanded.
-    Tests(Disjunction<'a>),
-}
-
-/// Alternatives, each a conjunction.
-type Disjunction<'a> = Vec<Vec<ConjunctionPart<'a>>>;
-
-/// The relations that depend on the state or the moves.
-type DynamicRelations<'a> = BTreeSet<(&'a str, usize)>;
-
-/// Returns the conjunctions to which a rule expands.
-fn conjunctions<'a>(rule: &'a Rule, dynamic: &DynamicRelations) -> Result<Disjunction<'a>, GroundError> {
-    let too_many = GroundError::Alternatives { place: rule.place, limit: MAX_ALTERNATIVES };
-    let parts = rule.body.iter().map(|literal| alternatives(literal, true, dynamic));
-    product(parts).ok_or(too_many)
-}
-
-/// Returns the alternatives of a literal, or of its negation, each a conjunction.
-/// Returns `None` if there are too many.
-fn alternatives<'a>(literal: &'a Literal, holds: bool, dynamic: &DynamicRelations) -> Option<Disjunction<'a>> {
-    Some(match (literal, holds) {
-        (Literal::Holds(atom), true) => vec![vec![ConjunctionPart::Holds(atom)]],
-        (Literal::Holds(atom), false) => vec![vec![ConjunctionPart::Absent(atom)]],
-        (Literal::Distinct(_, left, right), true) => vec![vec![ConjunctionPart::Distinct(left, right)]],
-        (Literal::Distinct(_, left, right), false) => vec![vec![ConjunctionPart::Same(left, right)]],
-        (Literal::Not(_, inner), _) => alternatives(inner, !holds, dynamic)?,
-        (Literal::Or(_, parts), false) => product(parts.iter().map(|part| alternatives(part, false, dynamic)))?,
-        (Literal::Or(_, parts), true) => {
-            let mut all = Vec::new();
-            for part in parts {
-                all.extend(alternatives(part, true, dynamic)?);
-            }
-            let is_test = |leaf: &ConjunctionPart| match leaf {
-                ConjunctionPart::Holds(_) => false,
-                ConjunctionPart::Absent(atom) => !dynamic.contains(&(atom.name.as_str(), atom.args.len())),
-                ConjunctionPart::Distinct(..) | ConjunctionPart::Same(..) | ConjunctionPart::Tests(_) => true,
-            };
-            if all.iter().flatten().all(is_test) { vec![vec![ConjunctionPart::Tests(all)]] } else { all }
-        }
-    })
-}
-
-fn product<'a>(parts: impl Iterator<Item = Option<Disjunction<'a>>>) -> Option<Disjunction<'a>> {
-    let mut all: Disjunction = vec![Vec::new()];
-    for part in parts {
-        let part = part?;
-        if all.len() * part.len() > MAX_ALTERNATIVES {
-            return None;
-        }
-        all = all.iter().flat_map(|head| part.iter().map(|tail| [&head[..], tail].concat())).collect();
-    }
-    Some(all)
+/// Returns whether a relation depends on the state or the moves.
+fn is_dynamic(atom: &Atom, graph: &DependencyGraph) -> bool {
+    graph.reaches((&atom.name, atom.args.len()), &DYNAMIC)
 }
 
 /// The context for converting one conjunction.
 struct ClauseConverter<'a> {
     program: &'a mut GroundClauses,
     terms: &'a mut GroundTerms,
-    dynamic: &'a DynamicRelations<'a>,
+    graph: &'a DependencyGraph<'a>,
     vars: Vec<&'a str>,
 }
 
 impl<'a> ClauseConverter<'a> {
-    /// Returns the clause, or `None` if it has too many variables, arguments or
-    /// literals.
-    fn clause(mut self, head: &'a Atom, leaves: &[ConjunctionPart<'a>]) -> Option<GroundClause> {
+    fn clause(mut self, head: &'a Atom, leaves: &[ConjunctionPart<'a>]) -> GroundClause {
         let (mut body, mut absent, mut tests) = (Vec::new(), Vec::new(), Vec::new());
         let args: Box<[TermPattern]> = head.args.iter().map(|arg| self.pat(arg)).collect();
         let name = RelationName::Named(head.name.clone(), args.len());
@@ -338,17 +256,11 @@ impl<'a> ClauseConverter<'a> {
                 leaf => tests.push(self.test(leaf)),
             }
         }
-        let wide = |literal: &GroundLiteral| literal.args.len() > MAX_ARITY;
-        let long = body.len() + absent.len() + tests.len() > MAX_LITERALS;
-        if long || self.vars.len() > MAX_VARIABLES || wide(&head) || body.iter().chain(&absent).any(wide) {
-            return None;
-        }
-        Some(GroundClause { head, body, absent, tests, variables: self.vars.len() })
+        GroundClause { head, body, absent, tests, variables: self.vars.len() }
     }
 
     fn kind(&self, atom: &Atom) -> RelationKind {
-        let is_dynamic = self.dynamic.contains(&(atom.name.as_str(), atom.args.len()));
-        if is_dynamic { RelationKind::Dynamic } else { RelationKind::Static }
+        if is_dynamic(atom, self.graph) { RelationKind::Dynamic } else { RelationKind::Static }
     }
 
     fn test(&mut self, leaf: &ConjunctionPart<'a>) -> GroundTest {
@@ -362,12 +274,16 @@ impl<'a> ClauseConverter<'a> {
         }
     }
 
+    /// Converts a sentence. Fluents and moves of one functor have their own relation, unless it has
+    /// too many arguments.
     fn literal(&mut self, atom: &'a Atom) -> GroundLiteral {
         let args: Vec<TermPattern> = atom.args.iter().map(|arg| self.pat(arg)).collect();
         let (name, args) = match (atom.name.as_str(), &args[..]) {
-            ("true", [TermPattern::Fun(functor, inner)]) => (RelationName::True(Some(*functor)), inner.to_vec()),
+            ("true", [TermPattern::Fun(functor, inner)]) if inner.len() <= MAX_ARITY => {
+                (RelationName::True(Some(*functor)), inner.to_vec())
+            }
             ("true", _) => (RelationName::True(None), args),
-            ("does", [role, TermPattern::Fun(functor, inner)]) => {
+            ("does", [role, TermPattern::Fun(functor, inner)]) if inner.len() < MAX_ARITY => {
                 (RelationName::Does(Some(*functor)), [std::slice::from_ref(role), inner].concat())
             }
             ("does", _) => (RelationName::Does(None), args),

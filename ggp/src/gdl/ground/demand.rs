@@ -10,8 +10,9 @@ use std::collections::HashMap;
 
 use super::clause::{GroundClause, GroundLiteral, RelationKind, TermPattern, VarSet};
 use super::{GroundClauses, GroundError, PredId, RelationName};
+use crate::gdl::scc::components;
 
-/// The maximum number of queries.
+/// The maximum number of queries beyond one per relation.
 const MAX_QUERIES: usize = 10_000;
 
 /// A relation queried with some arguments bound, one bit per column.
@@ -33,7 +34,10 @@ pub fn restrict(program: &mut GroundClauses) -> Result<(), GroundError> {
             program.clauses.push(clause);
         }
     }
-    let mut restriction = Restriction { program, by_head: &by_head, answers: HashMap::new(), open: Vec::new() };
+    let limit = MAX_QUERIES + by_head.len();
+    let component_of = components_of(program.relations.len(), &by_head);
+    let mut restriction =
+        Restriction { program, by_head: &by_head, component_of, answers: HashMap::new(), open: Vec::new() };
     for (name, arity) in [("next", 1), ("legal", 2), ("goal", 2), ("terminal", 0)] {
         if let Some(&pred) = restriction.program.names.get(&RelationName::Named(name.into(), arity)) {
             restriction.answers.insert((pred, 0), (pred, None));
@@ -44,16 +48,31 @@ pub fn restrict(program: &mut GroundClauses) -> Result<(), GroundError> {
         for clause in by_head.get(&pred).into_iter().flatten() {
             restriction.answer(clause, columns);
         }
-        if restriction.answers.len() > MAX_QUERIES {
-            return Err(GroundError::Bindings { limit: MAX_QUERIES });
+        if restriction.answers.len() > limit {
+            return Err(GroundError::Bindings { limit });
         }
     }
     Ok(())
 }
 
+/// Returns the strongly connected component of each relation.
+fn components_of(relations: usize, by_head: &HashMap<PredId, Vec<GroundClause>>) -> Vec<usize> {
+    let read = |pred: usize, visit: &mut dyn FnMut(usize)| {
+        let clauses = by_head.get(&pred).into_iter().flatten();
+        clauses.flat_map(|clause| clause.body.iter().chain(&clause.absent)).for_each(|literal| visit(literal.pred));
+    };
+    let mut component_of = vec![0; relations];
+    for (number, component) in components(relations, read).iter().enumerate() {
+        component.iter().for_each(|&pred| component_of[pred] = number);
+    }
+    component_of
+}
+
 struct Restriction<'a> {
     program: &'a mut GroundClauses,
     by_head: &'a HashMap<PredId, Vec<GroundClause>>,
+    /// The strongly connected component of each relation of the clauses.
+    component_of: Vec<usize>,
     /// The relation that answers each query, and the relation of its demand, if
     /// any.
     answers: HashMap<DemandQuery, (PredId, Option<PredId>)>,
@@ -70,7 +89,8 @@ impl Restriction<'_> {
         let mut left: Vec<&GroundLiteral> = clause.body.iter().collect();
         loop {
             let bound = body.iter().fold(0, |set, literal| set | literal.vars());
-            let best = (0..left.len()).max_by_key(|&index| (self.priority(left[index], bound), usize::MAX - index));
+            let best =
+                (0..left.len()).max_by_key(|&index| (self.priority(clause, left[index], bound), usize::MAX - index));
             let Some(index) = best else { break };
             let literal = left.remove(index);
             let literal = self.replace(clause, &body, literal, bound);
@@ -87,13 +107,15 @@ impl Restriction<'_> {
     /// bound come first, then those without demand, then those with demand. Static
     /// literals without bound arguments come last, since they only multiply the
     /// demand. Among literals with all arguments bound, static ones come first, then
-    /// others without demand: each restricts the demand of those after it, so the
+    /// others without demand. A literal whose demand may grow without end comes after
+    /// all literals that have a bound argument, since one of these restricts it: the
     /// order of the text does not decide whether a demand is finite.
-    fn priority(&self, literal: &GroundLiteral, bound: VarSet) -> (u8, u32) {
+    fn priority(&self, clause: &GroundClause, literal: &GroundLiteral, bound: VarSet) -> (u8, u32) {
         let known = bound_columns(literal, bound).count_ones();
         let is_static = self.program.relations[literal.pred].kind == RelationKind::Static;
         let has_demand = self.by_head.contains_key(&literal.pred);
         let rank = match () {
+            () if has_demand && self.may_grow(clause, literal, bound) => return (1, 0),
             () if known as usize == literal.args.len() => match () {
                 () if is_static => 5,
                 () if has_demand => 3,
@@ -104,6 +126,16 @@ impl Restriction<'_> {
             () => 2,
         };
         (rank, known)
+    }
+
+    /// Returns whether a literal is recursive, and its demand may contain larger terms than that
+    /// of the clause: it has a function of bound variables, or is of a part of a clause, which may
+    /// have one.
+    fn may_grow(&self, clause: &GroundClause, literal: &GroundLiteral, bound: VarSet) -> bool {
+        let is_function =
+            |arg: &TermPattern| matches!(arg, TermPattern::Fun(..)) && arg.vars() != 0 && arg.vars() & !bound == 0;
+        self.component_of[literal.pred] == self.component_of[clause.head.pred]
+            && (self.program.is_made(literal.pred) || literal.args.iter().any(is_function))
     }
 
     /// Returns the literal with its relation replaced by the one that answers the

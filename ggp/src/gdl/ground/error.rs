@@ -6,7 +6,7 @@ use bytesize::ByteSize;
 use thiserror::Error;
 
 use super::limits::GroundLimits;
-use crate::gdl::syntax::Place;
+use crate::gdl::syntax::{Place, RuleBound};
 
 /// A bound of grounding that follows from the memory limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,20 +53,14 @@ pub enum GroundError {
         /// The place of the rule.
         place: Place,
     },
-    /// A rule has too many disjunctions.
-    #[error("{place}: the disjunctions of the rule expand to more than {limit} conjunctions: split the rule")]
-    Alternatives {
+    /// A rule exceeds a bound if its disjunctions of negations that depend on
+    /// the state are expanded.
+    #[error("{place}: {bound}")]
+    Bound {
         /// The place of the rule.
         place: Place,
-        /// The limit.
-        limit: usize,
-    },
-    /// A rule has too many variables or literals, or a relation has too many
-    /// arguments.
-    #[error("{place}: the rule has more than 128 variables or 256 literals, or a relation of more than 32 arguments")]
-    TooWide {
-        /// The place of the rule.
-        place: Place,
+        /// The bound.
+        bound: RuleBound,
     },
     /// The initial state or a role depends on the state.
     #[error("{place}: a role or the initial state depends on the state")]

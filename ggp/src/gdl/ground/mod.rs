@@ -19,7 +19,7 @@ mod terms;
 #[cfg(test)]
 mod tests;
 
-use super::syntax::Rules;
+use super::syntax::{DependencyGraph, Rules};
 
 pub use chain::{AtomKind, ForwardChaining};
 pub use clause::{GroundClauses, PredId, RelationName};
@@ -29,8 +29,12 @@ pub use strata::clause_groups;
 pub use terms::GroundTerms;
 
 /// Returns the clauses of a rulesheet, split and restricted to the demand.
-pub fn ground_clauses(rules: &Rules, terms: &mut GroundTerms) -> Result<GroundClauses, GroundError> {
-    let mut program = GroundClauses::new(rules, terms)?;
+pub fn ground_clauses(
+    rules: &Rules,
+    graph: &DependencyGraph,
+    terms: &mut GroundTerms,
+) -> Result<GroundClauses, GroundError> {
+    let mut program = GroundClauses::new(rules, graph, terms)?;
     split::split(&mut program);
     demand::restrict(&mut program)?;
     Ok(program)

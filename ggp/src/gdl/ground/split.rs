@@ -6,7 +6,10 @@
 //! the variable.
 
 use super::GroundClauses;
-use super::clause::{GroundClause, GroundLiteral, GroundTest, MAX_ARITY, RelationKind, TermPattern, Var, VarSet, vars};
+use super::clause::{GroundClause, GroundLiteral, GroundTest, RelationKind, TermPattern, Var, VarSet, vars};
+
+/// The maximum number of arguments of a relation that a split introduces.
+const MAX_CUT_ARITY: usize = 32;
 
 /// The number of additional clauses above which no test is expanded.
 const MAX_ADDED_CLAUSES: usize = 4096;
@@ -41,7 +44,7 @@ fn best_group(clause: &GroundClause) -> Option<VarSet> {
         clause.body.iter().map(GroundLiteral::vars).filter(|&set| has(set)).for_each(|set| bound |= set);
         let others = clause.absent.iter().map(GroundLiteral::vars).chain(clause.tests.iter().map(GroundTest::vars));
         others.filter(|&set| has(set)).for_each(|set| used |= set);
-        let narrow = bound.count_ones() as usize <= MAX_ARITY + 1;
+        let narrow = bound.count_ones() as usize <= MAX_CUT_ARITY + 1;
         (narrow && used & !bound == 0 && bound != all).then_some((bound.count_ones(), eliminated))
     };
     candidates.filter_map(group).min().map(|(_, eliminated)| eliminated)

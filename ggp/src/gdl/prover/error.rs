@@ -17,22 +17,6 @@ pub enum ProverError {
         /// The place of the rule.
         place: Place,
     },
-    /// A rule has too many disjunctions.
-    #[error("{place}: the disjunctions of the rule expand to more than {limit} conjunctions: split the rule")]
-    Alternatives {
-        /// The place of the rule.
-        place: Place,
-        /// The limit.
-        limit: usize,
-    },
-    /// A relation has too many arguments.
-    #[error("{place}: the relation has more than {limit} arguments")]
-    Arity {
-        /// The place of a rule that defines the relation.
-        place: Place,
-        /// The limit.
-        limit: usize,
-    },
     /// Nothing defines a role.
     #[error("the rulesheet has no role")]
     NoRole,

@@ -8,15 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::error::ProverError;
 use super::rows::TupleSet;
 use super::terms::TermStore;
-use crate::gdl::syntax::DependencyGraph;
-use crate::gdl::syntax::{Atom, Literal, Rule, Rules, Term};
-
-/// The maximum number of conjunctions to which a rule expands.
-const MAX_ALTERNATIVES: usize = 1024;
-
-/// The maximum number of arguments of a relation: the bits of a word mark the
-/// bound arguments of a call.
-pub const MAX_ARITY: usize = 64;
+use crate::gdl::syntax::{Atom, ConjunctionPart, DependencyGraph, Rule, Rules, Term, conjunctions};
 
 /// A term of a rule. Variables are indexes into the rule's environment.
 #[derive(Clone, Debug)]
@@ -28,7 +20,9 @@ pub enum RuleTerm {
 
 #[derive(Clone, Debug)]
 enum BodyPart {
-    Rel(u32, Vec<RuleTerm>),
+    /// A relation with its arguments, and whether it is recursive and has a function: its calls
+    /// may then contain larger and larger terms.
+    Rel(u32, Vec<RuleTerm>, bool),
     True(RuleTerm),
     Does(Vec<RuleTerm>),
     Distinct(RuleTerm, RuleTerm),
@@ -136,19 +130,18 @@ impl PlannedRules {
     ///
     /// # Errors
     ///
-    /// Returns an error if a rule is unsafe, expands to too many conjunctions or
-    /// contains a term that is too long, or if a relation has too many arguments.
+    /// Returns an error if a rule is unsafe or contains a term that is too long.
     pub fn new(rules: &Rules, terms: &mut TermStore) -> Result<PlannedRules, ProverError> {
         let mut program = PlannedRules { preds: Vec::new(), names: HashMap::new() };
         let graph = DependencyGraph::new(rules);
         for rule in rules.iter() {
-            program.add(rule, terms)?;
+            program.add(rule, &graph, terms)?;
         }
         if std::mem::take(&mut terms.too_large) {
             return Err(ProverError::TermTooLarge);
         }
-        for ((name, _), &pred) in &program.names {
-            let reads = |what: &str| graph.depends(name, what);
+        for ((name, arity), &pred) in &program.names {
+            let reads = |what: &str| graph.depends(name, *arity, what);
             let joint = reads("does");
             let state = reads("true");
             let scope = if joint {
@@ -180,15 +173,13 @@ impl PlannedRules {
         pred
     }
 
-    fn add(&mut self, rule: &Rule, terms: &mut TermStore) -> Result<(), ProverError> {
-        if rule.head.args.len() > MAX_ARITY {
-            return Err(ProverError::Arity { place: rule.place, limit: MAX_ARITY });
-        }
+    fn add(&mut self, rule: &Rule, graph: &DependencyGraph, terms: &mut TermStore) -> Result<(), ProverError> {
         let pred = self.pred_or_new(&rule.head.name, rule.head.args.len());
-        for body in alternatives(rule)? {
-            let mut converter = RuleConverter { program: self, terms, variables: HashMap::new() };
+        for body in conjunctions(rule, &|_| true).expect("the parser refuses rules beyond the bounds") {
+            let mut converter =
+                RuleConverter { program: self, graph, head: &rule.head, terms, variables: HashMap::new() };
             let args: Vec<RuleTerm> = rule.head.args.iter().map(|arg| converter.shape(arg)).collect();
-            let body: Vec<BodyPart> = body.iter().map(|literal| converter.part(literal)).collect();
+            let body: Vec<BodyPart> = body.iter().map(|part| converter.part(part)).collect();
             let clause = PlanClause { args, body, variables: converter.variables.len() };
             let constants: Option<Vec<u32>> = clause.args.iter().map(RuleTerm::as_const).collect();
             match constants {
@@ -216,59 +207,11 @@ impl PlannedRules {
     }
 }
 
-/// Returns the conjunctions to which the disjunctions of a rule expand.
-/// Disjunctions of tests are not expanded, since they bind nothing.
-fn alternatives(rule: &Rule) -> Result<Vec<Vec<Literal>>, ProverError> {
-    let mut all: Vec<Vec<Literal>> = vec![Vec::new()];
-    for literal in &rule.body {
-        let branches = match simplify(literal) {
-            Literal::Or(_, parts) if !parts.iter().all(is_test) => parts,
-            literal => vec![literal],
-        };
-        if all.len() * branches.len() > MAX_ALTERNATIVES {
-            return Err(ProverError::Alternatives { place: rule.place, limit: MAX_ALTERNATIVES });
-        }
-        all = all
-            .iter()
-            .flat_map(|body| branches.iter().map(|part| [body, std::slice::from_ref(part)].concat()))
-            .collect();
-    }
-    Ok(all)
-}
-
-/// Flattens nested disjunctions and removes double negations. A negated
-/// disjunction stays as it is, since it is a test.
-fn simplify(literal: &Literal) -> Literal {
-    match literal {
-        Literal::Or(place, parts) => {
-            let mut flat = Vec::new();
-            for part in parts {
-                match simplify(part) {
-                    Literal::Or(_, inner) => flat.extend(inner),
-                    other => flat.push(other),
-                }
-            }
-            Literal::Or(*place, flat)
-        }
-        Literal::Not(place, inner) => match simplify(inner) {
-            Literal::Not(_, inner) => *inner,
-            inner => Literal::Not(*place, Box::new(inner)),
-        },
-        other => other.clone(),
-    }
-}
-
-fn is_test(literal: &Literal) -> bool {
-    match literal {
-        Literal::Holds(_) => false,
-        Literal::Not(..) | Literal::Distinct(..) => true,
-        Literal::Or(_, parts) => parts.iter().all(is_test),
-    }
-}
-
 /// The context for converting the parts of one rule.
 struct RuleConverter<'a> {
     program: &'a mut PlannedRules,
+    graph: &'a DependencyGraph<'a>,
+    head: &'a Atom,
     terms: &'a mut TermStore,
     variables: HashMap<String, usize>,
 }
@@ -297,16 +240,25 @@ impl RuleConverter<'_> {
         match (atom.name.as_str(), args.len()) {
             ("true", 1) => BodyPart::True(args.swap_remove(0)),
             ("does", 2) => BodyPart::Does(args),
-            (name, arity) => BodyPart::Rel(self.program.pred_or_new(name, arity), args),
+            (name, arity) => {
+                let is_function = |arg: &RuleTerm| matches!(arg, RuleTerm::Fun(..));
+                let may_grow = args.iter().any(is_function) && self.graph.recurs(atom, self.head);
+                BodyPart::Rel(self.program.pred_or_new(name, arity), args, may_grow)
+            }
         }
     }
 
-    fn part(&mut self, literal: &Literal) -> BodyPart {
-        match literal {
-            Literal::Holds(atom) => self.atom(atom),
-            Literal::Distinct(_, left, right) => BodyPart::Distinct(self.shape(left), self.shape(right)),
-            Literal::Not(_, inner) => BodyPart::Not(Box::new(self.part(inner))),
-            Literal::Or(_, parts) => BodyPart::AnyOf(parts.iter().map(|part| vec![self.part(part)]).collect()),
+    fn part(&mut self, part: &ConjunctionPart) -> BodyPart {
+        match part {
+            ConjunctionPart::Holds(atom) => self.atom(atom),
+            ConjunctionPart::Absent(atom) => BodyPart::Not(Box::new(self.atom(atom))),
+            ConjunctionPart::Distinct(left, right) => BodyPart::Distinct(self.shape(left), self.shape(right)),
+            ConjunctionPart::Same(left, right) => {
+                BodyPart::Not(Box::new(BodyPart::Distinct(self.shape(left), self.shape(right))))
+            }
+            ConjunctionPart::Tests(any) => {
+                BodyPart::AnyOf(any.iter().map(|all| all.iter().map(|part| self.part(part)).collect()).collect())
+            }
         }
     }
 }
@@ -350,7 +302,7 @@ impl RuleTerm {
 impl BodyPart {
     fn any_variable(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
         match self {
-            BodyPart::Rel(_, args) | BodyPart::Does(args) => args.iter().any(|arg| arg.any_variable(test)),
+            BodyPart::Rel(_, args, _) | BodyPart::Does(args) => args.iter().any(|arg| arg.any_variable(test)),
             BodyPart::True(fluent) => fluent.any_variable(test),
             BodyPart::Distinct(left, right) => left.any_variable(test) || right.any_variable(test),
             BodyPart::Not(inner) => inner.any_variable(test),
@@ -374,6 +326,10 @@ impl BodyPart {
         variables.len()
     }
 
+    fn may_grow(&self) -> bool {
+        matches!(self, BodyPart::Rel(_, _, true))
+    }
+
     fn is_generator(&self) -> bool {
         matches!(self, BodyPart::Rel(..) | BodyPart::True(_) | BodyPart::Does(_))
     }
@@ -381,7 +337,7 @@ impl BodyPart {
     /// Returns whether the part is cheap to evaluate once its variables are bound.
     fn is_cheap(&self, preds: &[PlanRelation]) -> bool {
         match self {
-            BodyPart::Rel(pred, _) => preds[*pred as usize].is_facts(),
+            BodyPart::Rel(pred, ..) => preds[*pred as usize].is_facts(),
             BodyPart::Not(inner) => inner.is_cheap(preds),
             BodyPart::AnyOf(branches) => branches.iter().flatten().all(|part| part.is_cheap(preds)),
             BodyPart::True(_) | BodyPart::Does(_) | BodyPart::Distinct(..) => true,
@@ -390,15 +346,17 @@ impl BodyPart {
 
     fn is_of_state(&self, preds: &[PlanRelation]) -> bool {
         match self {
-            BodyPart::Rel(pred, _) => preds[*pred as usize].scope > AnswerScope::Always,
+            BodyPart::Rel(pred, ..) => preds[*pred as usize].scope > AnswerScope::Always,
             _ => true,
         }
     }
 
     fn goal(&self, bound: &mut [bool], preds: &[PlanRelation]) -> PlanStep {
         match self {
-            BodyPart::Rel(pred, args) if preds[*pred as usize].is_facts() => scan(RowSource::Facts(*pred), args, bound),
-            BodyPart::Rel(pred, args) => call(*pred, args, bound),
+            BodyPart::Rel(pred, args, _) if preds[*pred as usize].is_facts() => {
+                scan(RowSource::Facts(*pred), args, bound)
+            }
+            BodyPart::Rel(pred, args, _) => call(*pred, args, bound),
             BodyPart::True(RuleTerm::Fun(functor, args)) => scan(RowSource::Functor(*functor), args, bound),
             BodyPart::True(fluent) => scan(RowSource::Fluents, std::slice::from_ref(fluent), bound),
             BodyPart::Does(args) => scan(RowSource::Does, args, bound),
@@ -453,7 +411,8 @@ impl PlanClause {
 /// 1. a cheap test;
 /// 2. the moves played;
 /// 3. among the tests and the parts with a bound variable, the one with the
-///    fewest unbound variables, and the first of these;
+///    fewest unbound variables, and the first of these. Recursive calls with a
+///    function come after the others, since one of these restricts its argument;
 /// 4. the first generator that depends on the state, since such relations
 ///    usually have fewer rows;
 /// 5. the first generator.
@@ -464,7 +423,7 @@ fn pick(left: &[&BodyPart], known: &[bool], preds: &[PlanRelation]) -> Option<us
     left.iter()
         .position(|part| ready(part) && part.is_cheap(preds))
         .or_else(|| left.iter().position(|part| matches!(part, BodyPart::Does(_))))
-        .or_else(|| next.min_by_key(|(_, part)| part.unbound(known)).map(|(place, _)| place))
+        .or_else(|| next.min_by_key(|(_, part)| (part.may_grow(), part.unbound(known))).map(|(place, _)| place))
         .or_else(|| left.iter().position(|part| part.is_generator() && part.is_of_state(preds)))
         .or_else(|| left.iter().position(|part| part.is_generator()))
 }

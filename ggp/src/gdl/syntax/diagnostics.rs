@@ -52,6 +52,7 @@ codes! {
     EmptyDisjunction "empty-disjunction" "An `or` without alternatives.",
     EmptyBody "empty-body" "A rule without a body.",
     EmptyArguments "empty-arguments" "A sentence or function in parentheses without arguments.",
+    Bound "bound" "A rule that is too large for all engines.",
     KeywordArity "keyword-arity" "A keyword with the wrong number of arguments.",
     KeywordAsTerm "keyword-as-term" "A keyword of the game used as a function.",
     SentenceArity "sentence-arity" "A relation with different numbers of arguments.",
@@ -72,6 +73,7 @@ codes! {
     NoGoal "no-goal" "A role without a goal in a terminal state.",
     SeveralGoals "several-goals" "A role with several goals in a terminal state.",
     NotPlayed "not-played" "The simulation stopped early.",
+    Refused "refused" "A rulesheet that no engine can play.",
 }
 
 /// An error or warning about a rulesheet.

@@ -1,5 +1,6 @@
 //! The text of rulesheets: parsing, printing, diagnostics and renaming.
 
+mod conjunctions;
 mod dependencies;
 mod diagnostics;
 mod kif;
@@ -7,6 +8,8 @@ mod names;
 mod rules;
 mod scramble;
 
+pub use conjunctions::RuleBound;
+pub(super) use conjunctions::{ConjunctionPart, MAX_ARITY, conjunctions};
 pub(super) use dependencies::{DependencyGraph, for_each_atom};
 pub use diagnostics::{Code, Finding, Severity};
 

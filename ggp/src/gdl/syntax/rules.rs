@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
 
+use super::conjunctions::check_bounds;
 use super::diagnostics::{Code, Finding, Severity};
 use super::kif::{Document, Expr, ExprKind, KifError, Place};
 
@@ -172,7 +173,8 @@ pub enum RulesError {
     Statement(Box<Finding>),
 }
 
-/// A rulesheet: its facts and rules in the order of the text.
+/// A rulesheet: its facts and rules in the order of the text. Each rule is within the bounds of
+/// the engines ([`RuleBound`](super::RuleBound)).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Rules {
     rules: Vec<Rule>,
@@ -186,7 +188,7 @@ impl Rules {
     /// # Errors
     ///
     /// Returns the first syntax error, or the first statement that is neither a
-    /// fact nor a rule.
+    /// fact nor a rule, or that exceeds a bound of rules.
     pub fn parse(text: &str) -> Result<Rules, RulesError> {
         Rules::from_document(&Document::parse(text)?)
     }
@@ -195,7 +197,8 @@ impl Rules {
     ///
     /// # Errors
     ///
-    /// Returns the first statement that is neither a fact nor a rule.
+    /// Returns the first statement that is neither a fact nor a rule, or that
+    /// exceeds a bound of rules.
     pub fn from_document(document: &Document) -> Result<Rules, RulesError> {
         let mut converter = Converter::default();
         let rules = converter.rules(document);
@@ -306,7 +309,16 @@ impl Converter {
         if parts.is_empty() {
             self.note(Code::EmptyBody, expr.place, "The rule has no body: write a fact without `<=`.");
         }
-        Some(Rule { place: expr.place, head: head?, body: body? })
+        self.bounded(Rule { place: expr.place, head: head?, body: body? })
+    }
+
+    /// Omits a rule that exceeds a bound, so that all rules of [`Rules`] are
+    /// within the bounds of the engines.
+    fn bounded(&mut self, rule: Rule) -> Option<Rule> {
+        match check_bounds(&rule) {
+            Ok(()) => Some(rule),
+            Err((place, bound)) => self.drop(Code::Bound, place, sentence(&bound.to_string())),
+        }
     }
 
     fn fact(&mut self, expr: &Expr) -> Option<Rule> {
@@ -315,7 +327,7 @@ impl Converter {
             let message = format!("The fact contains the variable {name}: expected constants only.");
             self.note(Code::FactVariable, expr.place, message);
         }
-        Some(Rule { place: expr.place, head, body: Vec::new() })
+        self.bounded(Rule { place: expr.place, head, body: Vec::new() })
     }
 
     fn literal(&mut self, expr: &Expr) -> Option<Literal> {
@@ -422,6 +434,12 @@ impl Converter {
         }
         Some((name, args))
     }
+}
+
+/// Returns a message as a sentence.
+fn sentence(message: &str) -> String {
+    let mut chars = message.chars();
+    chars.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), chars.as_str()))
 }
 
 fn is_connective(name: &str) -> bool {

@@ -15,7 +15,7 @@ use crate::gdl::ground::{
     ground_clauses,
 };
 use crate::gdl::scc::components;
-use crate::gdl::syntax::{Atom, Literal, Rule, Rules, Term, for_each_atom};
+use crate::gdl::syntax::{Atom, DependencyGraph, Literal, Rule, Rules, Term, for_each_atom};
 
 use crate::gdl::network::build::{Gates, NetworkBuilder};
 use crate::util::Lit;
@@ -45,7 +45,7 @@ pub fn goal_trees(
     stop: &AtomicBool,
 ) -> Result<Vec<Option<GoalTree>>, GroundError> {
     let mut terms = GroundTerms::default();
-    let clauses = ground_clauses(rules, &mut terms)?;
+    let clauses = ground_clauses(rules, &DependencyGraph::new(rules), &mut terms)?;
     let mut chain = ForwardChaining::new(&clauses, &mut terms, limits, stop);
     chain.run(&clause_groups(&clauses)?)?;
     let builder = NetworkBuilder::new(&clauses, &chain, stop)?;

@@ -67,11 +67,14 @@ impl Network {
     /// errors of grounding.
     pub(in crate::gdl) fn plain_within(rules: &Rules, memory: u64, stop: &AtomicBool) -> Result<Network, GroundError> {
         let graph = DependencyGraph::new(rules);
-        if let Some(relation) = ["terminal", "legal", "goal"].into_iter().find(|name| graph.depends(name, "does")) {
+        if let Some(relation) = [("terminal", 0), ("legal", 2), ("goal", 2)]
+            .into_iter()
+            .find_map(|(name, arity)| graph.depends(name, arity, "does").then_some(name))
+        {
             return Err(GroundError::MoveDependence { relation });
         }
         let mut terms = GroundTerms::default();
-        let clauses = ground_clauses(rules, &mut terms)?;
+        let clauses = ground_clauses(rules, &graph, &mut terms)?;
         let mut chain = ForwardChaining::new(&clauses, &mut terms, GroundLimits::within(memory), stop);
         chain.run(&clause_groups(&clauses)?)?;
         Ok(NetworkBuilder::new(&clauses, &chain, stop)?.build())
