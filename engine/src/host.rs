@@ -6,7 +6,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sternhalma_ggp::arena::{ArenaError, Backend, Contestant, GameObserver, Schedule, Standings, TournamentSetup, run};
+use sternhalma_ggp::arena::{
+    ArenaError, Backend, Contestant, GameObserver, Schedule, Standings, TournamentSetup, check_openings, run,
+};
 use sternhalma_ggp::{Limits, MemoryBudget};
 
 use crate::player::player_within;
@@ -187,6 +189,10 @@ impl Backend for BoardBackend {
             // Every request to an external program has a deadline.
             BoardPlayer::External(_) => true,
         }
+    }
+
+    fn check_openings(&self, schedule: &Schedule, stop: &AtomicBool) -> Result<(), ArenaError> {
+        Ok(check_openings(&self.game, schedule, stop)?)
     }
 
     fn play(

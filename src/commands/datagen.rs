@@ -83,12 +83,14 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let openings = args.openings.as_deref().map(read_openings).transpose()?.unwrap_or_default();
     let distances = distances(ctx, board, args.players.table(), Coverage::Prefix)?;
     let play = SelfPlay::new(setup, &openings, distances).map_err(|why| anyhow!(why))?;
+    let stop = ctx.stop()?;
+    // A run without a first game leaves no file.
+    play.check_opening(0, &stop)?;
     let (mut file, opened) = GameFile::open(&args.output, play.setup())?;
     let path = args.output.display();
     if opened.removed > 0 {
         status!("{path}: removed {} after the last complete block", counted(opened.removed as usize, "byte"));
     }
-    let stop = ctx.stop()?;
     if file.positions() >= args.positions {
         status!("{path} is complete");
     } else {

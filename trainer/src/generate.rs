@@ -10,13 +10,29 @@ use std::time::{Duration, Instant};
 use sternhalma_engine::EnginePlayer;
 
 use crate::file::{GameFile, GameFileError};
-use crate::selfplay::SelfPlay;
+use crate::game::TrainingGame;
+use crate::selfplay::{OpeningError, SelfPlay};
 
 /// The largest number of games of a block.
 const BLOCK_GAMES: usize = 64;
 
 /// The longest time between a game and its block on the disk.
 const BLOCK_INTERVAL: Duration = Duration::from_secs(10);
+
+/// An error of the generation of games.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GenerateError {
+    /// The file cannot be written.
+    #[error(transparent)]
+    File(#[from] GameFileError),
+    /// A game has no opening.
+    #[error(transparent)]
+    Opening(#[from] OpeningError),
+}
+
+/// A game and its number, or the reason why there is no game.
+type Generated = Result<(u64, TrainingGame), OpeningError>;
 
 /// Appends games to a file until it has a number of positions, or until `stop` is set. The games and their order do
 /// not depend on the number of threads.
@@ -25,7 +41,7 @@ const BLOCK_INTERVAL: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 ///
-/// Returns an error if the file cannot be written. All earlier blocks remain.
+/// Returns an error if the file cannot be written, or if a game has no opening. All earlier games remain.
 pub fn generate(
     play: &SelfPlay,
     player: &(dyn Fn() -> Box<dyn EnginePlayer> + Sync),
@@ -34,7 +50,7 @@ pub fn generate(
     threads: NonZeroUsize,
     stop: &AtomicBool,
     report: &mut dyn FnMut(u64),
-) -> Result<(), GameFileError> {
+) -> Result<(), GenerateError> {
     if file.positions() >= positions {
         return Ok(());
     }
@@ -49,8 +65,9 @@ pub fn generate(
                 let mut player = player();
                 while !ended.load(Relaxed) {
                     let number = next.fetch_add(1, Relaxed);
-                    let game = play.game_of(&mut *player, number, ended);
-                    if game.is_none_or(|game| sender.send((number, game)).is_err()) {
+                    let game = play.game_of(&mut *player, number, ended).transpose();
+                    let Some(game) = game.map(|game| game.map(|game| (number, game))) else { break };
+                    if sender.send(game).is_err() {
                         break;
                     }
                 }
@@ -67,16 +84,21 @@ pub fn generate(
 /// written.
 fn write_in_order(
     file: &mut GameFile,
-    finished: &mpsc::Receiver<(u64, crate::TrainingGame)>,
+    finished: &mpsc::Receiver<Generated>,
     positions: u64,
     stop: &AtomicBool,
     report: &mut dyn FnMut(u64),
-) -> Result<(), GameFileError> {
+) -> Result<(), GenerateError> {
     let (mut waiting, mut block, mut total) = (BTreeMap::new(), Vec::new(), file.positions());
     let (mut next, mut last_block) = (file.games(), Instant::now());
+    let mut failed = None;
     while total < positions && !stop.load(Relaxed) {
         match finished.recv_timeout(Duration::from_millis(100)) {
-            Ok((number, game)) => drop(waiting.insert(number, game)),
+            Ok(Ok((number, game))) => drop(waiting.insert(number, game)),
+            Ok(Err(error)) => {
+                failed = Some(error);
+                break;
+            }
             Err(mpsc::RecvTimeoutError::Timeout) => continue,
             Err(mpsc::RecvTimeoutError::Disconnected) => break,
         }
@@ -92,5 +114,6 @@ fn write_in_order(
             last_block = Instant::now();
         }
     }
-    file.append(&block)
+    file.append(&block)?;
+    failed.map_or(Ok(()), |error| Err(error.into()))
 }

@@ -12,7 +12,7 @@
 //! let config = Roster::built_in().config(&setup.player)?;
 //! let play = SelfPlay::new(setup.clone(), &[], distances.clone())?;
 //! let mut player = player(&config, play.game().setup(), Some(&distances))?;
-//! let game = play.game_of(&mut *player, 0, &Default::default()).expect("nothing stops it");
+//! let game = play.game_of(&mut *player, 0, &Default::default())?.expect("nothing stops it");
 //! let directory = tempfile::tempdir()?;
 //! let (mut file, _) = GameFile::open(&directory.path().join("games.bin"), &setup)?;
 //! file.append(&[game])?;
@@ -33,10 +33,10 @@ mod selfplay;
 pub use file::{GameFile, GameFileError, OpenedFile, read_games};
 pub use fit::{EpochLoss, FitOptions, fit, fit_scale, mean_loss};
 pub use game::{PlyScore, TrainingGame, TrainingPly};
-pub use generate::generate;
+pub use generate::{GenerateError, generate};
 pub use model::{LinearModel, Model, NetworkModel};
 pub use samples::{Sample, SampleScore, samples, split};
-pub use selfplay::{SelfPlay, SelfPlaySetup};
+pub use selfplay::{OpeningError, SelfPlay, SelfPlaySetup};
 
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use serde::{Deserialize, Serialize};
 use sternhalma_data::{Board, BoardError, RuleSet, Side};
 use sternhalma_engine::{ChineseCheckers, Distances, EnginePlayer, Filter, GameSetup, GameState, Outcome, Repetitions};
-use sternhalma_ggp::arena::ArenaGame;
+use sternhalma_ggp::arena::{ArenaGame, MAX_OPENING_PLIES};
 use sternhalma_ggp::{Game, Limits, Rng, derive_seed};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -73,6 +73,21 @@ impl SelfPlaySetup {
     }
 }
 
+/// The number of draws after which no opening is expected.
+const MAX_DRAWS: usize = 10_000;
+
+/// A game without an opening.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "no opening can be drawn for game {number}: {least} to {most} random plies end the game, or let the armies pass; \
+     expected fewer opening plies, or a larger ply limit"
+)]
+pub struct OpeningError {
+    number: u64,
+    least: u32,
+    most: u32,
+}
+
 /// Plays the games of a setup. Each game depends on the setup and its number alone.
 pub struct SelfPlay {
     game: ChineseCheckers,
@@ -88,8 +103,11 @@ impl SelfPlay {
     ///
     /// # Errors
     ///
-    /// Returns an error if two armies do not fit, or an opening is invalid.
+    /// Returns an error if two armies do not fit, an opening is invalid, or the random plies are too many.
     pub fn new(mut setup: SelfPlaySetup, openings: &[String], distances: Distances) -> Result<SelfPlay, String> {
+        if let Some(plies) = setup.opening_plies.into_iter().find(|&plies| plies > MAX_OPENING_PLIES) {
+            return Err(format!("expected 0 to {MAX_OPENING_PLIES} random plies of an opening, got {plies}"));
+        }
         let game = ChineseCheckers::of(setup.game().map_err(|error| error.to_string())?, Filter::All);
         let mut starts =
             openings.iter().map(|text| Ok(game.opening(text)?.state)).collect::<Result<Vec<GameState>, String>>()?;
@@ -111,13 +129,31 @@ impl SelfPlay {
         &self.game
     }
 
+    /// Checks that a game has an opening, until `stop` is set.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if no opening can be drawn.
+    pub fn check_opening(&self, number: u64, stop: &AtomicBool) -> Result<(), OpeningError> {
+        self.opening(number, stop).map(drop)
+    }
+
     /// Plays a game with a player of the setup. Returns `None` if it is stopped.
     ///
     /// The game ends when the armies have passed each other. The player with the smaller distance then wins, which is
     /// exact with a complete table unless a piece moves backward.
-    pub fn game_of(&self, player: &mut dyn EnginePlayer, number: u64, stop: &AtomicBool) -> Option<TrainingGame> {
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if no opening can be drawn.
+    pub fn game_of(
+        &self,
+        player: &mut dyn EnginePlayer,
+        number: u64,
+        stop: &AtomicBool,
+    ) -> Result<Option<TrainingGame>, OpeningError> {
         let seed = derive_seed(self.setup.seed, number);
-        let start = self.opening(number, &mut Rng::seed_from_u64(seed));
+        let Some(start) = self.opening(number, stop)? else { return Ok(None) };
         let (mut state, mut plies) = (start, Vec::new());
         let mut repetitions = Repetitions::new(&self.game, &start);
         player.reset(seed);
@@ -128,7 +164,7 @@ impl SelfPlay {
             let limits = Limits::expansions(self.setup.nodes);
             let choice = player.think(&state, limits, stop, &mut |info| score = PlyScore::of(info));
             if stop.load(Relaxed) {
-                return None;
+                return Ok(None);
             }
             plies.push(TrainingPly { action: choice.action, score });
             self.game.play_action(&mut state, choice.action);
@@ -141,7 +177,7 @@ impl SelfPlay {
             Some(Outcome::Draw) => None,
             None => Some(self.race_winner(&state)),
         };
-        Some(TrainingGame { start: self.game.position(&start), plies, winner })
+        Ok(Some(TrainingGame { start: self.game.position(&start), plies, winner }))
     }
 
     /// Returns the winner of a race. With equal distances the player to move arrives first.
@@ -153,14 +189,19 @@ impl SelfPlay {
         if own <= other { state.player() } else { state.player().other() }
     }
 
-    /// Returns the start of a game, after random plies that neither end the game nor let the armies pass.
-    fn opening(&self, number: u64, rng: &mut Rng) -> GameState {
+    /// Returns the start of a game, after random plies that neither end the game nor let the armies pass, or `None` if
+    /// `stop` is set.
+    fn opening(&self, number: u64, stop: &AtomicBool) -> Result<Option<GameState>, OpeningError> {
+        let mut rng = Rng::seed_from_u64(derive_seed(self.setup.seed, number));
         let first = self.starts[(number % self.starts.len() as u64) as usize];
         let [least, most] = self.setup.opening_plies;
-        loop {
+        let mut moves = Vec::new();
+        for _ in 0..MAX_DRAWS {
+            if stop.load(Relaxed) {
+                return Ok(None);
+            }
             let plies = rng.random_range(RangeInclusive::new(least, most.max(least)));
             let mut state = first;
-            let mut moves = Vec::new();
             for _ in 0..plies {
                 moves.clear();
                 self.game.legal(&state, state.player() as usize, &mut moves);
@@ -170,8 +211,9 @@ impl SelfPlay {
                 }
             }
             if plies == 0 || state.outcome().is_none() && !self.game.have_passed(&state) {
-                return state;
+                return Ok(Some(state));
             }
         }
+        Err(OpeningError { number, least, most })
     }
 }

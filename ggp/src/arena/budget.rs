@@ -114,7 +114,9 @@ impl FromStr for TimeControl {
         };
         match (seconds(base), seconds(increment)) {
             (Some(base), Some(increment)) if !base.is_zero() => Ok(TimeControl { base, increment }),
-            _ => Err(format!("invalid clock `{text}`: expected BASE or BASE+INCREMENT in seconds, e.g. `60+0.5`")),
+            _ => Err(format!(
+                "invalid clock `{text}`: expected BASE or BASE+INCREMENT in seconds from 0 to 1000000, e.g. `60+0.5`"
+            )),
         }
     }
 }

@@ -139,7 +139,7 @@ impl<'b, 'h> LockStepWorker<'b, 'h> {
     /// Plays games in an empty slot until one of them waits for a search or the queue is empty.
     fn fill(&mut self, slot: usize) {
         while self.games[slot].is_none()
-            && let Some((id, opening)) = self.queue.next()
+            && let Some((id, opening)) = self.queue.next(self.sender)
         {
             self.games[slot] = Some(self.new_game(id, opening));
             self.advance(slot);

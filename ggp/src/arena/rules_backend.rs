@@ -5,9 +5,10 @@ use std::sync::atomic::AtomicBool;
 
 use serde_json::{Value, json};
 
+use super::openings::check_openings;
 use super::run::run;
 use super::{
-    ArenaError, Backend, Contestant, GameObserver, LockStepSetup, PolicyPlayer, Standings, TournamentSetup,
+    ArenaError, Backend, Contestant, GameObserver, LockStepSetup, PolicyPlayer, Schedule, Standings, TournamentSetup,
     run_in_lock_step,
 };
 use crate::gdl::network::{LaneGame, Network, NetworkGame};
@@ -145,6 +146,10 @@ impl<G: PolicyGame + Reasoner> Backend for RulesBackend<G> {
             Some((_, games)) => NonZeroUsize::new(games).unwrap_or(threads.saturating_mul(GAMES_PER_THREAD)),
             None => threads,
         }
+    }
+
+    fn check_openings(&self, schedule: &Schedule, stop: &AtomicBool) -> Result<(), ArenaError> {
+        Ok(check_openings(&self.game, schedule, stop)?)
     }
 
     fn play(

@@ -25,7 +25,8 @@ const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// results are therefore the same at any number of threads, stopped and resumed or not.
 ///
 /// # Errors
-/// Returns an error if `report` fails, which ends the run, or if a listed opening is invalid.
+/// Returns an error if `report` fails, which ends the run, if a listed opening is invalid, or if there are fewer
+/// different openings than pairs of games.
 pub fn run<G: ArenaGame, E: From<String>>(
     setup: &TournamentSetup<'_, G>,
     standings: &mut Standings,
@@ -47,14 +48,19 @@ pub(super) fn run_workers<G: ArenaGame, E: From<String>>(
     worker: impl Fn(&GameQueue<'_, G>, &SyncSender<PlayedGame>) + Sync,
 ) -> Result<(), E> {
     let schedule = standings.schedule().clone();
-    let openings = Mutex::new(Openings::new(game, &schedule)?);
+    let mut openings = Openings::new(game, &schedule)?;
     let cancelled: Vec<AtomicBool> =
         (0..schedule.rounds.len() * schedule.pairings.len()).map(|_| false.into()).collect();
     let slot = |id: GameId| id.round * schedule.pairings.len() + id.pairing;
     standings.decided().for_each(|id| cancelled[slot(id)].store(true, Relaxed));
     let known: HashSet<GameId> = standings.games().collect();
-    let left = schedule.games().filter(|id| !known.contains(id) && !cancelled[slot(*id)].load(Relaxed));
-    let queue = GameQueue { schedule: &schedule, openings, left: Mutex::new(Box::new(left)), cancelled: &cancelled };
+    let unplayed = |id: &GameId| !known.contains(id) && !cancelled[slot(*id)].load(Relaxed);
+    let mut left = schedule.games().filter(unplayed).peekable();
+    if left.peek().is_some() {
+        openings.prepare(stop)?;
+    }
+    let (openings, left) = (Mutex::new(openings), Mutex::new(Box::new(left) as Box<_>));
+    let queue = GameQueue { schedule: &schedule, openings, left, cancelled: &cancelled };
     thread::scope(|scope| {
         let (sender, records) = mpsc::sync_channel(threads.get());
         for _ in 0..threads.get() {
@@ -93,13 +99,24 @@ pub(super) struct GameQueue<'a, G: ArenaGame> {
 }
 
 impl<G: ArenaGame> GameQueue<'_, G> {
-    /// Returns the next game, with its opening.
-    pub fn next(&self) -> Option<(GameId, Opening<G::State>)> {
-        let mut left = self.left.lock().expect("no thread panics while it takes a game");
-        let id = left.find(|&id| !self.cancelled(id).load(Relaxed))?;
-        drop(left);
-        let opening = self.openings.lock().expect("no thread panics while it draws an opening").get(id.pair());
-        Some((id, opening))
+    /// Returns the next game, with its opening. Sends the reason if there is no opening, which ends the run.
+    pub fn next(&self, sender: &SyncSender<PlayedGame>) -> Option<(GameId, Opening<G::State>)> {
+        loop {
+            let mut left = self.left.lock().expect("no thread panics while it takes a game");
+            let id = left.find(|&id| !self.cancelled(id).load(Relaxed))?;
+            drop(left);
+            let mut openings = self.openings.lock().expect("no thread panics while it draws an opening");
+            match openings.get(id.pair(), self.cancelled(id)) {
+                Ok(Some(opening)) => return Some((id, opening)),
+                // The game has been cancelled.
+                Ok(None) => {}
+                Err(reason) => {
+                    // The send fails only when the run has ended.
+                    let _ = sender.send(Err(reason));
+                    return None;
+                }
+            }
+        }
     }
 
     /// Returns the flag that is set when a game is no longer needed.
@@ -121,7 +138,7 @@ const MAX_IDLE: usize = 4;
 /// Plays games one after the other until the queue is empty.
 fn play_games<G: ArenaGame>(setup: &TournamentSetup<'_, G>, queue: &GameQueue<'_, G>, sender: &SyncSender<PlayedGame>) {
     let mut idle = VecDeque::new();
-    while let Some((id, opening)) = queue.next() {
+    while let Some((id, opening)) = queue.next(sender) {
         let played = play(setup, queue, id, opening, &mut idle).transpose();
         let is_failed = matches!(played, Some(Err(_)));
         if played.is_some_and(|played| sender.send(played).is_err()) || is_failed {

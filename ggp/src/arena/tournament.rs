@@ -34,6 +34,12 @@ pub trait Backend {
         threads
     }
 
+    /// Checks that there are enough different openings for a schedule, until `stop` is set.
+    ///
+    /// # Errors
+    /// Returns an error if a listed opening is invalid, or if there are fewer openings.
+    fn check_openings(&self, schedule: &Schedule, stop: &AtomicBool) -> Result<(), ArenaError>;
+
     /// Plays the games that the standings lack, until all are played or `stop` is set.
     ///
     /// # Errors
@@ -154,6 +160,10 @@ impl Tournament {
         stop: &AtomicBool,
         mut observer: impl FnMut(&GameRecord, &Standings),
     ) -> Result<Standings, ArenaError> {
+        // A tournament that cannot be played leaves no log.
+        if log.is_none_or(|path| !path.exists()) {
+            self.backend.check_openings(&self.schedule, stop)?;
+        }
         let (mut log, records) = match log {
             Some(path) => GameLog::open(path, &self.schedule).map(|(log, records)| (Some(log), records))?,
             None => (None, Vec::new()),

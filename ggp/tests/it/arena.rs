@@ -249,7 +249,7 @@ fn a_test_decides_the_same_at_any_number_of_threads() {
     let habits = [Habit::Right(0.8), Habit::Right(0.2), Habit::Right(0.79)];
     let run = |threads| {
         let test = Some(SprtSpec { nelo: [0.0, 100.0], alpha: 0.05, beta: 0.05 });
-        let mut standings = Standings::new(Schedule { test, ..schedule(&habits, 4000) });
+        let mut standings = Standings::new(Schedule { test, opening_plies: 0, ..schedule(&habits, 4000) });
         play(&habits, &mut standings, threads, usize::MAX);
         assert_eq!(standings.played(), standings.expected());
         assert!(standings.expected() < standings.schedule().total());
@@ -293,6 +293,37 @@ fn openings_are_the_pairs_and_listed_ones_are_taken_in_turn() {
     let host = TournamentSetup { game: &Nim, contestants: &make, adjudicator: None };
     let ran = arena::run(&host, &mut standings, NonZeroUsize::MIN, &AtomicBool::new(false), |_, _| Ok::<_, String>(()));
     assert_eq!(ran.unwrap_err(), "`x` is no heap");
+}
+
+#[test]
+fn a_run_without_enough_different_openings_ends_before_its_games() {
+    let habits = [Habit::Right(1.0), Habit::Right(0.5)];
+    let make = |entrant: usize| -> Result<Box<dyn Contestant<Nim>>, String> {
+        Ok(Box::new(Habitual(habits[entrant], Rng::seed_from_u64(0), 0)))
+    };
+    let run = |change: Schedule| {
+        let host = TournamentSetup { game: &Nim, contestants: &make, adjudicator: None };
+        let mut standings = Standings::new(change);
+        let stop = AtomicBool::new(false);
+        let ran = arena::run(&host, &mut standings, NonZeroUsize::MIN, &stop, |_, _| Ok::<_, String>(()));
+        (ran.err().unwrap_or_default(), standings.played())
+    };
+    let plain = schedule(&habits, 4);
+    let few = "no further different openings can be drawn";
+    // A heap of 20 stones lasts at most 20 plies, and no opening has 21.
+    for (plies, found) in [(21, "0 of 2 found with 21"), (19, "1 of 2 found with 19")] {
+        let (error, played) = run(Schedule { opening_plies: plies, ..plain.clone() });
+        assert!(error.starts_with(few) && error.contains(found) && played == 0, "{error}, {played} games");
+    }
+    for (opening_plies, ply_limit, why) in [(12, 12, "leave no move"), (10_001, 20_000, "expected 0 to 10000")] {
+        let (error, played) = run(Schedule { opening_plies, ply_limit, ..plain.clone() });
+        assert!(error.contains(why) && played == 0, "{error}, {played} games");
+    }
+    assert_eq!(run(Schedule { opening_plies: 0, ..plain.clone() }), (String::new(), 4));
+    // A test draws its openings when it needs them.
+    let test = Some(SprtSpec { nelo: [0.0, 5.0], alpha: 1e-9, beta: 1e-9 });
+    let (error, played) = run(Schedule { test, ..schedule(&habits, 4000) });
+    assert!(error.starts_with(few) && played > 20, "{error}, {played} games");
 }
 
 #[test]
