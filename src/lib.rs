@@ -193,4 +193,77 @@ mod tests {
             }
         }
     }
+
+    /// Returns whether a value parser is that of a number, a range of numbers, a size or a time.
+    fn is_numeric(parser: &clap::builder::ValueParser) -> bool {
+        use std::any::TypeId;
+        let types = [
+            TypeId::of::<u8>(),
+            TypeId::of::<u16>(),
+            TypeId::of::<u32>(),
+            TypeId::of::<u64>(),
+            TypeId::of::<usize>(),
+            TypeId::of::<std::num::NonZeroUsize>(),
+            TypeId::of::<f32>(),
+            TypeId::of::<f64>(),
+            TypeId::of::<[f64; 2]>(),
+            TypeId::of::<std::ops::RangeInclusive<u32>>(),
+            TypeId::of::<bytesize::ByteSize>(),
+            TypeId::of::<std::time::Duration>(),
+        ];
+        types.iter().any(|&known| parser.type_id() == known)
+    }
+
+    /// Returns the bounds that an error message names.
+    fn bounds(message: &str) -> Option<(&str, &str)> {
+        let (least, rest) = message.split_once(" from ")?.1.split_once(" to ")?;
+        Some((least, &rest[..rest.find([',', '\n'])?]))
+    }
+
+    #[test]
+    fn numbers_outside_their_range_are_refused_with_both_bounds() {
+        let mut options = Vec::new();
+        help::visit(&Cli::describe(), &mut |path, command| {
+            for arg in command.get_arguments().filter(|arg| is_numeric(arg.get_value_parser())) {
+                let pair = arg.get_value_parser().type_id() == std::any::TypeId::of::<[f64; 2]>();
+                let name = arg.get_long().map(str::to_owned);
+                options.push((path.join(" "), name, arg.get_index().unwrap_or(0), pair));
+            }
+        });
+        assert!(options.len() > 60, "{} numeric options", options.len());
+        for (path, name, index, pair) in &options {
+            let parse = |value: &str| {
+                let value = if *pair { format!("0,{value}") } else { value.to_owned() };
+                let mut words: Vec<String> = std::iter::once("sternhalma")
+                    .chain(path.split(' '))
+                    .filter(|word| !word.is_empty())
+                    .map(str::to_owned)
+                    .collect();
+                match name {
+                    Some(name) => words.push(format!("--{name}={value}")),
+                    None => words
+                        .extend(["--".to_owned()].into_iter().chain(vec!["x".to_owned(); index - 1]).chain([value])),
+                }
+                let error = Cli::describe().try_get_matches_from(words).err();
+                let error = error.filter(|error| error.kind() == clap::error::ErrorKind::ValueValidation);
+                error.map(|error| error.to_string())
+            };
+            let refused = |value: &str| {
+                let error = parse(value).unwrap_or_else(|| panic!("{path} {name:?} accepts {value}"));
+                let (least, most) = bounds(&error).unwrap_or_else(|| panic!("{path} {name:?} {value}: {error}"));
+                (least.to_owned(), most.to_owned())
+            };
+            let (least, most) = refused("nan");
+            let outside = |text: &str, by: i32| match text.parse::<i128>() {
+                Ok(bound) => (bound + i128::from(by)).to_string(),
+                Err(_) => (text.parse::<f64>().unwrap() + f64::from(by)).to_string(),
+            };
+            for value in ["inf", "18446744073709551616", "x", &outside(&least, -1), &outside(&most, 1)] {
+                assert_eq!(refused(value), (least.clone(), most.clone()), "{path} {name:?} {value}");
+            }
+            for value in [&least, &most] {
+                assert_eq!(parse(value), None, "{path} {name:?} {value}");
+            }
+        }
+    }
 }

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use bytesize::ByteSize;
+use sternhalma_ggp::arena::MAX_OPENING_PLIES;
 
 /// The default size of a board.
 pub const DEFAULT_SIZE: u64 = 9;
@@ -12,15 +13,23 @@ pub const DEFAULT_SIZE: u64 = 9;
 /// The default number of pieces per army.
 pub const DEFAULT_PIECES: u64 = 6;
 
-/// Returns a parser of whole numbers from `least` up.
+/// Returns a parser of whole numbers from `least` to the largest of the type.
 pub fn count<T: TryFrom<u64> + 'static>(
     least: u64,
 ) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
+    count_in(least..=u64::MAX >> (64 - 8 * size_of::<T>()))
+}
+
+/// Returns a parser of whole numbers in a range, which the type contains.
+pub fn count_in<T: TryFrom<u64> + 'static>(
+    range: RangeInclusive<u64>,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
     move |text| {
-        let found = whole(text).filter(|&number| number >= least).and_then(|number| T::try_from(number).ok());
+        let found = whole(text).filter(|number| range.contains(number)).and_then(|number| T::try_from(number).ok());
         found.ok_or_else(|| {
-            let smaller = if whole(text).is_some_and(|number| number >= least) { " that is smaller" } else { "" };
-            format!("expected a whole number ≥ {least}{smaller}, e.g. 100000, 100_000, 100k or 2M, got `{text}`")
+            let (least, most) = (range.start(), range.end());
+            let examples = if *most < 2_000_000 { "" } else { ", e.g. 100000, 100_000, 100k or 2M" };
+            format!("expected a whole number from {least} to {most}{examples}, got `{text}`")
         })
     }
 }
@@ -48,30 +57,68 @@ pub fn positive(text: &str) -> Result<NonZeroUsize, String> {
     count(1)(text).map(|number| NonZeroUsize::new(number).expect("the number is at least 1"))
 }
 
-/// Parses a number of plies, or a range of such numbers.
+/// Parses a number of random plies.
+pub fn opening_plies(text: &str) -> Result<u32, String> {
+    count_in(0..=MAX_OPENING_PLIES.into())(text)
+}
+
+/// Parses a number of random plies, or a range of such numbers.
 pub fn plies(text: &str) -> Result<RangeInclusive<u32>, String> {
     let (least, most) = text.split_once('-').unwrap_or((text, text));
-    let (least, most) = (count(0)(least)?, count(0)(most)?);
+    // A sign belongs to the number.
+    let (least, most) = if least.is_empty() { (text, text) } else { (least, most) };
+    let (least, most) = (opening_plies(least)?, opening_plies(most)?);
     match least <= most {
         true => Ok(least..=most),
         false => Err(format!("expected a range with the smaller number first, got `{text}`")),
     }
 }
 
-/// Parses a number.
-pub fn number(text: &str) -> Result<f64, String> {
-    text.trim().parse().map_err(|_| format!("expected a number, e.g. 0.5 or 20, got `{text}`"))
+/// Returns a parser of numbers in a range, which has finite bounds.
+pub fn number(range: RangeInclusive<f64>) -> impl Fn(&str) -> Result<f64, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let found = text.trim().parse().ok().filter(|number| range.contains(number));
+        found.ok_or_else(|| {
+            format!(
+                "expected a number from {} to {}, e.g. {}, got `{text}`",
+                range.start(),
+                range.end(),
+                example(&range)
+            )
+        })
+    }
+}
+
+/// Returns a number of a range that shows that a decimal point is allowed.
+fn example(range: &RangeInclusive<f64>) -> f64 {
+    if range.contains(&0.5) { 0.5 } else { *range.start() }
 }
 
 /// Parses a size in bytes.
 pub fn size(text: &str) -> Result<ByteSize, String> {
-    text.parse().map_err(|_| "expected a number of bytes, or a size such as `64MiB`, `4GiB` or `4GB`".to_owned())
+    size_from(ByteSize::b(0))(text)
 }
+
+/// Returns a parser of sizes from `least` up.
+pub fn size_from(least: ByteSize) -> impl Fn(&str) -> Result<ByteSize, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        // A size that does not fit into 64 bits is parsed as the largest one.
+        let fits = |size: &ByteSize| *size >= least && (size.as_u64() < u64::MAX || text == u64::MAX.to_string());
+        text.parse().ok().filter(fits).ok_or_else(|| {
+            let (least, most) = (least.as_u64(), u64::MAX);
+            format!(
+                "expected a number of bytes from {least} to {most}, or a size such as `64MiB`, `4GiB` or `4GB`, got `{text}`"
+            )
+        })
+    }
+}
+
+/// The largest number of seconds of an option.
+pub const MAX_SECONDS: f64 = 1e6;
 
 /// Parses a time in seconds.
 pub fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().filter(|seconds| (0.0..=1e6).contains(seconds));
-    seconds.map(Duration::from_secs_f64).ok_or_else(|| "expected seconds from 0 to a million".into())
+    number(0.0..=MAX_SECONDS)(text).map(Duration::from_secs_f64)
 }
 
 /// Parses a name that the game manager's protocol can carry.
@@ -109,9 +156,34 @@ mod tests {
             ["", "k", "1q", "-1", "+1", "1.5", "1.k", ".5k", "1.2345k", "1e6", "0x10", "18446744073709551616", "1 000"]
         {
             let error = count::<u64>(0)(text).unwrap_err();
+            assert!(error.starts_with("expected a whole number from 0 to 18446744073709551615, e.g."), "{error}");
             assert!(error.ends_with(&format!("100k or 2M, got `{text}`")), "{error}");
         }
-        assert!(count::<u64>(1)("0").unwrap_err().starts_with("expected a whole number ≥ 1, e.g."));
-        assert!(count::<u32>(1)("5G").unwrap_err().starts_with("expected a whole number ≥ 1 that is smaller, e.g."));
+        for (parsed, range) in [
+            (count::<u64>(1)("0").map(drop), "1 to 18446744073709551615, e.g. 100000, 100_000, 100k or 2M, got `0`"),
+            (count::<u32>(1)("5G").map(drop), "1 to 4294967295, e.g. 100000, 100_000, 100k or 2M, got `5G`"),
+            (count::<u8>(3)("256").map(drop), "3 to 255, got `256`"),
+            (count_in::<u64>(1..=2)("3").map(drop), "1 to 2, got `3`"),
+        ] {
+            assert_eq!(parsed, Err(format!("expected a whole number from {range}")));
+        }
+    }
+
+    #[test]
+    fn numbers_and_sizes_are_in_their_range() {
+        assert_eq!(number(-1.0..=1.0)(" -1"), Ok(-1.0));
+        for text in ["nan", "inf", "-inf", "1e308", "1.5", "", "x"] {
+            assert_eq!(
+                number(-1.0..=1.0)(text),
+                Err(format!("expected a number from -1 to 1, e.g. 0.5, got `{text}`"))
+            );
+        }
+        assert_eq!(size("18446744073709551615"), Ok(ByteSize::b(u64::MAX)));
+        for text in ["18446744073709551616", "16EiB", "1e30", "nan", "inf", "-1", "1x"] {
+            assert!(size(text).unwrap_err().starts_with("expected a number of bytes from 0 to 18446744073709551615"));
+        }
+        assert_eq!(plies("4-10"), Ok(4..=10));
+        assert!(plies("-1").unwrap_err().ends_with("from 0 to 10000, got `-1`"));
+        assert!(plies("4-10001").unwrap_err().ends_with("from 0 to 10000, got `10001`"));
     }
 }

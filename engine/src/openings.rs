@@ -18,6 +18,9 @@ use crate::game::{ChineseCheckers, GameSetup, GameState};
 /// expected.
 const MOST_REPEATS: u64 = 10_000;
 
+/// The number of openings in succession that fail a test of balance after which no balanced one is expected.
+const MAX_UNBALANCED: usize = 10_000;
+
 /// The openings that are searched before the results are collected, per thread.
 const BATCH: usize = 16;
 
@@ -53,7 +56,17 @@ impl Iterator for DistinctOpenings {
 
     /// Returns the next opening, or `None` if none was found in 10,000 draws.
     fn next(&mut self) -> Option<GameState> {
+        self.next_until(&AtomicBool::new(false))
+    }
+}
+
+impl DistinctOpenings {
+    /// Returns the next opening, or `None` if none was found in 10,000 draws or `stop` is set.
+    fn next_until(&mut self, stop: &AtomicBool) -> Option<GameState> {
         for _ in 0..MOST_REPEATS {
+            if stop.load(Relaxed) {
+                return None;
+            }
             let mut rng = Rng::seed_from_u64(derive_seed(self.seed, self.drawn));
             self.drawn += 1;
             let plies = rng.random_range(self.plies.clone());
@@ -97,6 +110,17 @@ impl BalanceTest {
     }
 }
 
+/// The reason why fewer openings than expected were found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OpeningShortage {
+    /// No further different openings can be drawn.
+    NoOthers,
+    /// None of 10,000 openings in succession passes the tests.
+    Unbalanced,
+    /// The search was stopped.
+    Stopped,
+}
+
 /// Players that search openings, one per thread.
 pub struct OpeningSearch {
     players: Vec<Box<dyn EnginePlayer>>,
@@ -122,8 +146,9 @@ impl OpeningSearch {
 
     /// Returns up to `count` openings that pass all tests, in the order in which they are drawn, and
     /// passes each to `watch` when it is found. The tests are run in order, up to the first that
-    /// fails, so a test with a short search first saves time. Fewer openings are returned if no
-    /// further ones can be drawn, or after `stop` is set.
+    /// fails, so a test with a short search first saves time. Fewer openings are returned, with the
+    /// reason, if no further ones can be drawn, if none of 10,000 in succession passes, or after
+    /// `stop` is set.
     pub fn balanced(
         &mut self,
         openings: &mut DistinctOpenings,
@@ -131,20 +156,28 @@ impl OpeningSearch {
         count: usize,
         stop: &AtomicBool,
         watch: &mut dyn FnMut(&GameState),
-    ) -> Vec<GameState> {
-        let mut found = Vec::new();
+    ) -> (Vec<GameState>, Option<OpeningShortage>) {
+        let (mut found, mut failed) = (Vec::new(), 0);
         while found.len() < count {
-            let batch: Vec<GameState> = openings.take(BATCH * self.players.len()).collect();
+            if failed >= MAX_UNBALANCED {
+                return (found, Some(OpeningShortage::Unbalanced));
+            }
+            let draw = std::iter::from_fn(|| openings.next_until(stop));
+            let batch: Vec<GameState> = draw.take(BATCH * self.players.len()).collect();
             let passes = self.map(&batch, stop, |player, state| {
                 tests.iter().all(|test| test.passes(score(player, state, test.limits, stop)))
             });
-            let Some(passes) = passes.filter(|passes| !passes.is_empty()) else { break };
+            let Some(passes) = passes else { return (found, Some(OpeningShortage::Stopped)) };
+            if passes.is_empty() {
+                return (found, Some(OpeningShortage::NoOthers));
+            }
+            failed = passes.iter().rev().position(|&passes| passes).unwrap_or(failed + passes.len());
             for (state, _) in batch.iter().zip(passes).filter(|&(_, passes)| passes).take(count - found.len()) {
                 watch(state);
                 found.push(*state);
             }
         }
-        found
+        (found, None)
     }
 
     /// Returns the results of a function for all states, or `None` after `stop` is set.
@@ -287,19 +320,27 @@ mod tests {
                 search("sternhalma", threads).balanced(&mut openings, &[short, test], 10, &stop, &mut |state| {
                     watched.push(*state);
                 });
-            assert_eq!((&found, &watched), (&expected, &expected), "{threads} threads");
+            assert_eq!((&found, &watched), (&(expected.clone(), None), &expected), "{threads} threads");
         }
     }
 
     #[test]
     fn a_search_ends_early() {
-        let test = BalanceTest { limits: Limits::expansions(10), advantage: 0.0, margin: 1e6 };
-        let balanced = |plies, stop: bool| {
+        let balanced = |plies, margin, stop: bool| {
+            let test = BalanceTest { limits: Limits::expansions(1), advantage: 0.0, margin };
             let mut openings = DistinctOpenings::new(setup(), plies, 1);
             let stop = AtomicBool::new(stop);
-            search("sternhalma", 2).balanced(&mut openings, &[test], 50, &stop, &mut |_| ()).len()
+            search("sternhalma", 2).balanced(&mut openings, &[test], 50, &stop, &mut |_| ())
+        };
+        let found = |plies, margin, stop: bool| {
+            let (found, shortage) = balanced(plies, margin, stop);
+            (found.len(), shortage)
         };
         // There is one initial position.
-        assert_eq!((balanced(0..=0, false), balanced(3..=3, false), balanced(3..=3, true)), (1, 50, 0));
+        assert_eq!(found(0..=0, 1e3, false), (1, Some(OpeningShortage::NoOthers)));
+        assert_eq!(found(3..=3, 1e3, false), (50, None));
+        assert_eq!(found(3..=3, 1e3, true), (0, Some(OpeningShortage::Stopped)));
+        // No score is exactly equal, so none of many openings passes.
+        assert_eq!(found(4..=30, -1.0, false), (0, Some(OpeningShortage::Unbalanced)));
     }
 }

@@ -10,6 +10,7 @@ use clap::Args;
 use sternhalma_builder::{BuilderError, ClusterError, ClusterMember};
 
 use super::output::OutputPath;
+use crate::values::{count, count_in};
 
 /// The cluster, and the place of this process in it.
 #[derive(Args)]
@@ -18,7 +19,7 @@ pub struct ClusterArgs {
     #[arg(long, value_name = "HOSTS", help_heading = "Cluster")]
     pub cluster: Option<ClusterSpec>,
     /// Number of this process in the file, from 0
-    #[arg(long, value_name = "I", requires = "cluster", help_heading = "Cluster")]
+    #[arg(long, value_name = "I", requires = "cluster", value_parser = count::<usize>(0), help_heading = "Cluster")]
     process: Option<usize>,
     /// File with a secret that all processes share
     #[arg(long, value_name = "FILE", requires = "process", help_heading = "Cluster")]
@@ -34,7 +35,7 @@ pub struct BuildClusterArgs {
     #[command(flatten)]
     pub args: ClusterArgs,
     /// Copies of every layer, 1 or 2: a second copy is kept by the next process, so that a lost work directory can be restored
-    #[arg(long, value_name = "N", requires = "cluster", default_value_t = 1, help_heading = "Cluster")]
+    #[arg(long, value_name = "N", requires = "cluster", default_value_t = 1, value_parser = count_in::<usize>(1..=2), help_heading = "Cluster")]
     pub copies: usize,
     /// File to which a line of JSON per layer and process is appended: states, times, bytes and memory
     #[arg(long, value_name = "FILE", requires = "cluster", help_heading = "Cluster")]

@@ -6,7 +6,7 @@ use sternhalma_ggp::arena::{Budget, MOVE_NODES};
 use sternhalma_ggp::{Limits, MemoryBudget};
 
 use crate::resources::search_memory;
-use crate::values::{count, size};
+use crate::values::{count, size_from};
 
 /// The default limit per move.
 pub const DEFAULT_BUDGET: Budget =
@@ -39,10 +39,7 @@ pub struct MemoryArgs {
 
 /// Parses a limit of memory. Less than 1 MiB is probably a number without its unit.
 fn memory(text: &str) -> Result<ByteSize, String> {
-    match size(text)? {
-        bytes if bytes < ByteSize::mib(1) => Err(format!("expected at least 1 MiB, such as `512MiB`, got `{text}`")),
-        bytes => Ok(bytes),
-    }
+    size_from(ByteSize::mib(1))(text)
 }
 
 impl MemoryArgs {

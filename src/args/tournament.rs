@@ -18,7 +18,7 @@ use sternhalma_ggp::policy::PolicyText;
 
 use super::limits::{DEFAULT_BUDGET, LimitArgs};
 use super::rule_set::{DEFAULT_RULES, RulesOption};
-use crate::values::{DEFAULT_PIECES, DEFAULT_SIZE, count, number};
+use crate::values::{DEFAULT_PIECES, DEFAULT_SIZE, MAX_SECONDS, count, number, opening_plies};
 
 /// The headings of the options in the help.
 const GAME: &str = "Game";
@@ -128,7 +128,7 @@ tournament_options! {
     #[arg(long, value_name = "N", value_parser = count::<u64>(1), help_heading = SCHEDULE)]
     Any games: u64,
     /// Random plies before the players take over [default: 2]
-    #[arg(long, value_name = "PLIES", value_parser = count::<u32>(0), help_heading = SCHEDULE)]
+    #[arg(long, value_name = "PLIES", value_parser = opening_plies, help_heading = SCHEDULE)]
     Any opening_plies: u32,
     /// File with an opening per line, each played by all pairings
     #[arg(long, value_name = "FILE", help_heading = SCHEDULE)]
@@ -146,7 +146,7 @@ tournament_options! {
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL", help_heading = CLOCKS)]
     Rules ponder: bool,
     /// Start clock, as a multiple of the budget per move [default: 0]
-    #[arg(long, value_name = "RATIO", value_parser = number, help_heading = CLOCKS)]
+    #[arg(long, value_name = "RATIO", value_parser = number(0.0..=1e6), help_heading = CLOCKS)]
     Rules start: f64,
     /// Play games in lock step, which is faster with budgets of counts [default: 128 games per thread]
     #[arg(long, num_args = 0..=1, default_missing_value = "0", value_name = "GAMES", value_parser = count::<usize>(0), help_heading = RESOURCES)]
@@ -155,16 +155,16 @@ tournament_options! {
     #[arg(long, value_name = "MS", value_parser = count::<u64>(0), help_heading = CLOCKS)]
     Any margin: u64,
     /// Seconds after its time before a player is declared hung [default: 60]
-    #[arg(long, value_name = "SECONDS", value_parser = number, help_heading = CLOCKS)]
+    #[arg(long, value_name = "SECONDS", value_parser = number(0.0..=MAX_SECONDS), help_heading = CLOCKS)]
     Any patience: f64,
     /// End a pairing when a sequential test of nElo LOW (H0) against HIGH (H1) decides
     #[arg(long, value_name = "LOW,HIGH", allow_hyphen_values = true, value_parser = strengths, help_heading = TEST)]
     Any sprt: [f64; 2],
     /// Probability of accepting H1 if H0 is true [default: 0.05]
-    #[arg(long, value_name = "P", value_parser = number, help_heading = TEST)]
+    #[arg(long, value_name = "P", value_parser = number(0.0..=1.0), help_heading = TEST)]
     Any alpha: f64,
     /// Probability of accepting H0 if H1 is true [default: 0.05]
-    #[arg(long, value_name = "P", value_parser = number, help_heading = TEST)]
+    #[arg(long, value_name = "P", value_parser = number(0.0..=1.0), help_heading = TEST)]
     Any beta: f64,
     /// TOML file with additional players
     #[arg(long, value_name = "FILE", help_heading = PLAYERS)]
@@ -290,7 +290,7 @@ impl PlayerEntry {
 /// Parses two numbers with a comma between them.
 fn strengths(text: &str) -> Result<[f64; 2]> {
     let (low, high) = text.split_once(',').context("expected two numbers separated by a comma, e.g. `0,5`")?;
-    let number = |text| number(text).map_err(anyhow::Error::msg);
+    let number = |text| number(-500.0..=500.0)(text).map_err(anyhow::Error::msg);
     Ok([number(low)?, number(high)?])
 }
 

@@ -41,7 +41,7 @@ pub struct MachineArgs {
 fn parse_rate(text: &str) -> Result<ByteSize, String> {
     let rate = text.trim();
     size(rate.strip_suffix("/s").unwrap_or(rate))
-        .map_err(|_| "expected a speed such as `500MB/s` or `2GB/s`".to_owned())
+        .map_err(|reason| format!("expected a speed such as `500MB/s` or `2GB/s`: {reason}"))
 }
 
 impl MachineArgs {

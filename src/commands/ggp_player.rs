@@ -19,7 +19,7 @@ use crate::values::{count, seconds, symbol};
 #[derive(clap::Args)]
 pub struct Args {
     /// Port to listen on; 0 selects a free port
-    #[arg(long, default_value_t = 9147)]
+    #[arg(long, default_value_t = 9147, value_parser = count::<u16>(0))]
     port: u16,
     /// Address to listen on; 0.0.0.0 accepts connections from other machines
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]

@@ -10,7 +10,7 @@ use crate::args::position::PositionArgs;
 use crate::args::rule_set::rule_set;
 use crate::drawing::drawing;
 use crate::output::{self, CommandOutcome};
-use crate::values::count;
+use crate::values::count_in;
 
 /// List the legal moves of a position
 ///
@@ -61,8 +61,7 @@ const MAX_DEPTH: u32 = 1000;
 
 /// Parses a depth in plies.
 fn depth(text: &str) -> Result<u32, String> {
-    let depth = count::<u32>(0)(text).ok().filter(|&depth| depth <= MAX_DEPTH);
-    depth.ok_or_else(|| format!("expected a depth from 0 to {MAX_DEPTH}, got `{text}`"))
+    count_in(0..=MAX_DEPTH.into())(text)
 }
 
 /// The position, and the rules of movement.

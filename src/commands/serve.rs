@@ -9,6 +9,7 @@ use crate::args::threads::ThreadArgs;
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, status};
 use crate::resources::{memory_limit, search_memory};
+use crate::values::count;
 
 /// Serve a board in the browser, and a JSON interface
 ///
@@ -17,7 +18,7 @@ use crate::resources::{memory_limit, search_memory};
 #[derive(clap::Args)]
 pub struct Args {
     /// Port to listen on; 0 selects a free port
-    #[arg(long, default_value_t = 8017)]
+    #[arg(long, default_value_t = 8017, value_parser = count::<u16>(0))]
     port: u16,
     /// Address or name to listen on; 0.0.0.0 accepts connections from other machines
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]

@@ -18,7 +18,7 @@ use crate::args::player::{DEFAULT_PLAYER, distances};
 use crate::args::threads::ThreadArgs;
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, counted, status};
-use crate::values::{count, number};
+use crate::values::{count, count_in, number};
 
 /// The passes over the samples for the linear model, which has few parameters.
 const LINEAR_EPOCHS: u32 = 8;
@@ -47,7 +47,7 @@ pub struct Args {
     #[arg(long, default_value = "network")]
     model: ModelArg,
     /// Hidden units of the network for each player, up to 32
-    #[arg(long, value_name = "N", default_value_t = MOST_HIDDEN, value_parser = hidden)]
+    #[arg(long, value_name = "N", default_value_t = MOST_HIDDEN, value_parser = count_in::<usize>(1..=MOST_HIDDEN as u64))]
     hidden: usize,
     /// Passes over the positions for the network
     #[arg(long, value_name = "N", default_value = "30", value_parser = count::<u32>(1))]
@@ -56,13 +56,13 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value = "1024", value_parser = count::<usize>(1))]
     batch: usize,
     /// Learning rate of the network at the start
-    #[arg(long, value_name = "R", default_value = "0.002", value_parser = number)]
+    #[arg(long, value_name = "R", default_value = "0.002", value_parser = number(0.0..=1.0))]
     rate: f64,
     /// Weight of the search score in the target; the rest is that of the result
-    #[arg(long, value_name = "W", default_value = "0.7", value_parser = share)]
+    #[arg(long, value_name = "W", default_value = "0.7", value_parser = number(0.0..=1.0))]
     blend: f64,
     /// Percentage of the games that are held out
-    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percentage)]
+    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = count_in::<u64>(0..=99))]
     held_out: u64,
     /// Seed of the first weights and of the order of the positions
     #[arg(long, value_name = "N", default_value = "1", value_parser = count::<u64>(0))]
@@ -83,21 +83,6 @@ enum ModelArg {
     Linear,
     /// The linear model and a network
     Network,
-}
-
-fn hidden(text: &str) -> Result<usize, String> {
-    let hidden = count::<usize>(1)(text)?;
-    (hidden <= MOST_HIDDEN).then_some(hidden).ok_or_else(|| format!("expected at most {MOST_HIDDEN}, got `{text}`"))
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    let share = number(text)?;
-    (0.0..=1.0).contains(&share).then_some(share).ok_or_else(|| format!("expected a number from 0 to 1, got `{text}`"))
-}
-
-fn percentage(text: &str) -> Result<u64, String> {
-    let percent = count::<u64>(0)(text)?;
-    (percent < 100).then_some(percent).ok_or_else(|| format!("expected a percentage below 100, got `{text}`"))
 }
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {

@@ -23,7 +23,7 @@ use crate::error::one_line;
 use crate::output::{self, CommandOutcome, status};
 use crate::progress::games_time;
 use crate::resources::search_memory;
-use crate::values::{count, positive};
+use crate::values::{count, opening_plies, positive};
 
 /// Tune the parameters of players by hill climbing
 ///
@@ -49,7 +49,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     trace: Option<OutputPath>,
     /// Random plies before the players take over
-    #[arg(long, value_name = "PLIES", default_value_t = OPENING_PLIES, value_parser = count::<u32>(0))]
+    #[arg(long, value_name = "PLIES", default_value_t = OPENING_PLIES, value_parser = opening_plies)]
     opening_plies: u32,
     /// Seed of openings and players
     #[arg(long, value_name = "N", default_value = "1", value_parser = count::<u64>(0))]

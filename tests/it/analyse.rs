@@ -95,7 +95,7 @@ fn other_players_analyse_and_distances_are_estimated_without_a_table() {
     assert_eq!((&found["x"]["distance"], &found["table"]), (&Value::Null, &Value::Null));
     assert!(found["x"]["estimate"].as_f64() > Some(1.0));
     for (words, why) in [
-        (&["analyse", "--lines", "0"][..], "expected a whole number ≥ 1"),
+        (&["analyse", "--lines", "0"][..], "expected a whole number from 1 to 4294967295"),
         (&["analyse", "--player", "heur9"], "there is no player `heur9`"),
         (&["analyse", "2xx/3x/4/oo2 x 0"], "armies of the same size"),
     ] {

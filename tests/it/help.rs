@@ -119,14 +119,17 @@ fn numbers_have_suffixes_and_plain_errors() {
     assert_eq!(moves("2k"), moves("2_000"));
     assert_eq!(moves("2k"), moves("2000"));
     for (words, expected) in [
-        ("match greedy random --nodes 1q", "expected a whole number ≥ 1, e.g. 100000, 100_000, 100k or 2M, got `1q`"),
-        ("match greedy random --games 0", "expected a whole number ≥ 1"),
-        ("match greedy random --nodes 0", "expected a whole number ≥ 1"),
-        ("match greedy random --movetime 0", "expected a whole number ≥ 1"),
-        ("match greedy random --depth 0", "expected a whole number ≥ 1"),
-        ("match greedy random --seed x", "expected a whole number ≥ 0"),
-        ("match greedy random --alpha x", "expected a number, e.g. 0.5 or 20, got `x`"),
-        ("perft abc", "expected a depth from 0 to 1000"),
+        (
+            "match greedy random --nodes 1q",
+            "expected a whole number from 1 to 18446744073709551615, e.g. 100000, 100_000, 100k or 2M, got `1q`",
+        ),
+        ("match greedy random --games 0", "expected a whole number from 1 to 18446744073709551615"),
+        ("match greedy random --nodes 0", "expected a whole number from 1 to 18446744073709551615"),
+        ("match greedy random --movetime 0", "expected a whole number from 1 to 18446744073709551615"),
+        ("match greedy random --depth 0", "expected a whole number from 1 to 4294967295"),
+        ("match greedy random --seed x", "expected a whole number from 0 to 18446744073709551615"),
+        ("match greedy random --alpha x", "expected a number from 0 to 1, e.g. 0.5, got `x`"),
+        ("perft abc", "expected a whole number from 0 to 1000"),
         ("perft -1", "got `-1`"),
         ("build --pieces -1", "got `-1`"),
         ("build --memory foo", "or a size such as `64MiB`"),

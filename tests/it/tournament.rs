@@ -269,7 +269,9 @@ fn the_advantage_is_fitted_from_a_log() {
         ("a", &["--fit", "few"][..], "few: the results of 1 game do not determine equal chances"),
         ("b", &["--player", "base0"], "base0: the player reports no lead"),
         ("c", &["--plies", "5-2"], "the smaller number first"),
-        ("d", &["--margin", "-1"], "expected a number ≥ 0"),
+        ("d", &["--margin=-1"], "expected a number from 0 to 1000, e.g. 0.5, got `-1`"),
+        ("f", &["--advantage", "nan"], "expected a number from -1000 to 1000, e.g. 0.5, got `nan`"),
+        ("g", &["--advantage", "999", "--nodes", "1"], "none of the last 10000 openings is balanced"),
         (
             "e",
             &["--plies", "0", "--margin", "99"],
@@ -569,9 +571,9 @@ fn a_match_plays_on_in_little_memory() {
         );
     }
     let error = refused(dir.path(), &["match", "nst", "uct", "--rules", game, "--memory", "lots"]);
-    assert!(error.contains("expected a number of bytes, or a size such as `64MiB`, `4GiB` or `4GB`"), "{error}");
+    assert!(error.contains("expected a number of bytes from 1048576 to 18446744073709551615, or a size such as `64MiB`, `4GiB` or `4GB`"), "{error}");
     let error = refused(dir.path(), &["match", "nst", "uct", "--rules", game, "--memory", "100"]);
-    assert!(error.contains("expected at least 1 MiB, such as `512MiB`, got `100`"), "{error}");
+    assert!(error.contains("`4GiB` or `4GB`, got `100`"), "{error}");
     let game = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games/breakthrough.kif");
     let output = ran(
         dir.path(),

@@ -11,7 +11,7 @@ use sternhalma_ggp::gdl::network::LANES;
 use super::rulesheet::EngineArg;
 use crate::args::rulesheet::read_rulesheet;
 use crate::output::{self, CommandOutcome};
-use crate::values::count;
+use crate::values::{MAX_SECONDS, count, count_in, number};
 
 /// Measure how fast a rulesheet is grounded, played at random, and searched
 ///
@@ -21,16 +21,16 @@ pub struct Args {
     /// Rulesheet
     file: PathBuf,
     /// Seconds per measurement
-    #[arg(long, value_name = "S", default_value_t = 3.0)]
+    #[arg(long, value_name = "S", default_value_t = 3.0, value_parser = number(0.001..=MAX_SECONDS))]
     seconds: f64,
     /// Threads, each with its own playouts
-    #[arg(long, value_name = "T", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1024))]
+    #[arg(long, value_name = "T", default_value_t = 1, value_parser = count_in::<u64>(1..=1024))]
     threads: u64,
     /// Policy that searches from the initial state, with one tree per thread
     #[arg(long, value_name = "P")]
     policy: Vec<Policy>,
     /// Also run N searches of each policy per thread in lock step
-    #[arg(long, value_name = "N", requires = "policy", value_parser = clap::value_parser!(u64).range(1..=LANES as u64))]
+    #[arg(long, value_name = "N", requires = "policy", value_parser = count_in::<u64>(1..=LANES as u64))]
     lock_step: Option<u64>,
     /// Engine that plays [default: all, unless --policy is given]
     #[arg(long, value_enum)]
@@ -93,9 +93,6 @@ impl From<EngineArg> for BenchEngine {
 }
 
 pub fn run(args: &Args) -> Result<CommandOutcome> {
-    if !(args.seconds > 0.0 && args.seconds <= 1e6) {
-        bail!("--seconds: expected a number above 0 and at most a million, got {}", args.seconds);
-    }
     let file = args.file.display().to_string();
     let bench = GameBench::new(&read_rulesheet(&args.file)?).with_context(|| file.clone())?;
     let options = BenchOptions { seconds: args.seconds, threads: args.threads, seed: args.seed };

@@ -5,13 +5,12 @@ use std::fmt::Write;
 use std::num::NonZeroUsize;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering::Relaxed;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args as ClapArgs;
 use sternhalma_engine::{
     BalanceTest, ChineseCheckers, Config, Distances, DistinctOpenings, Filter, GameSetup, GameState, OpeningSearch,
-    player_within,
+    OpeningShortage, player_within,
 };
 use sternhalma_files::OutputFile;
 use sternhalma_ggp::arena::{ArenaGame, GameLog, GameRecord, SearchValue};
@@ -34,6 +33,9 @@ const SHORT_SEARCH: u64 = 20;
 
 /// The margin of the short search is larger by this number of moves.
 const SHORT_MARGIN: f64 = 0.75;
+
+/// The largest lead of an option, in moves. No score is larger.
+const MAX_LEAD: f64 = 1000.0;
 
 /// Make balanced openings
 ///
@@ -63,10 +65,10 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value = "20000", value_parser = count::<u64>(1))]
     nodes: u64,
     /// Largest distance of the score from the score of equal chances, in moves
-    #[arg(long, value_name = "MOVES", default_value_t = 0.5, value_parser = margin)]
+    #[arg(long, value_name = "MOVES", default_value_t = 0.5, value_parser = number(0.0..=MAX_LEAD))]
     margin: f64,
     /// Score of equal chances for the player to move, in moves [default: 0, or fitted from --fit]
-    #[arg(long, value_name = "MOVES", value_parser = number)]
+    #[arg(long, value_name = "MOVES", allow_hyphen_values = true, value_parser = number(-MAX_LEAD..=MAX_LEAD))]
     advantage: Option<f64>,
     /// Log of games between equal players, from which the score of equal chances is fitted
     #[arg(long, value_name = "LOG", conflicts_with = "advantage")]
@@ -88,12 +90,6 @@ pub struct Args {
     rules: GameRulesArgs,
     #[command(flatten)]
     players: PlayerArgs,
-}
-
-/// Parses a number that is not negative.
-fn margin(text: &str) -> Result<f64, String> {
-    let valid = number(text)?;
-    if (0.0..1e6).contains(&valid) { Ok(valid) } else { Err(format!("expected a number ≥ 0, got `{text}`")) }
 }
 
 /// The score of equal chances, and its origin in words.
@@ -121,7 +117,8 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     }
     let total = args.skip + args.count;
     let mut progress = SearchProgress::new(total as u64);
-    let found = search.balanced(&mut drawn, &tests(args, advantage.moves), total, &stop, &mut |_| progress.advance());
+    let (found, shortage) =
+        search.balanced(&mut drawn, &tests(args, advantage.moves), total, &stop, &mut |_| progress.advance());
     progress.finish();
     let kept = &found[args.skip.min(found.len())..];
     if !kept.is_empty() {
@@ -131,12 +128,18 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         0 => "nothing is written".to_owned(),
         kept => format!("{} written to {}", counted(kept, "opening"), args.output.display()),
     };
-    if found.len() < total && stop.load(Relaxed) {
-        bail!("interrupted: {} of {total} found, {written}; the same command starts again", found.len());
-    }
-    if found.len() < total {
-        let few = "no further different openings can be drawn; more --plies give more";
-        bail!("{few}: {} of {total} found, {written}", found.len());
+    let found = format!("{} of {total} found, {written}", found.len());
+    match shortage {
+        None => {}
+        Some(OpeningShortage::Stopped) => bail!("interrupted: {found}; the same command starts again"),
+        Some(OpeningShortage::NoOthers) => {
+            bail!("no further different openings can be drawn; more --plies give more: {found}")
+        }
+        Some(OpeningShortage::Unbalanced) => {
+            bail!(
+                "none of the last 10000 openings is balanced; a larger --margin or another --advantage gives more: {found}"
+            )
+        }
     }
     print_line(&args.output.display().to_string())?;
     Ok(CommandOutcome::Answered)

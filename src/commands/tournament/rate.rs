@@ -27,11 +27,13 @@ pub struct Args {
     json: bool,
 }
 
+/// The largest distance of a rating from 0.
+const MAX_ELO: f64 = 100_000.0;
+
 /// Parses a player with its rating. The name may contain `=`.
 fn anchor(text: &str) -> Result<(String, f64), String> {
     let (name, elo) = text.rsplit_once('=').ok_or_else(|| format!("expected PLAYER=ELO, got `{text}`"))?;
-    let elo = number(elo)?;
-    if elo.is_finite() { Ok((name.to_owned(), elo)) } else { Err(format!("expected a finite rating, got `{text}`")) }
+    Ok((name.to_owned(), number(-MAX_ELO..=MAX_ELO)(elo)?))
 }
 
 pub fn run(args: &Args) -> Result<CommandOutcome> {
