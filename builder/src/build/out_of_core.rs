@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
-use sternhalma_data::table::fs::{FileSystem, OsFileSystem, Traffic, parent_directory};
+use sternhalma_data::table::fs::{AtomicFile, FileSystem, OsFileSystem, Traffic, parent_directory};
 use sternhalma_data::table::write::{BlockEncoder, NewTable, TableWriter};
 use sternhalma_data::table::{Block, LayerTraffic, Provenance};
 use sternhalma_data::{Table, TableError, TableInfo};
@@ -97,7 +97,13 @@ impl<'a> OutOfCoreBuild<'a> {
             return Ok(BuildOutcome::AlreadyComplete);
         }
         let params = self.resume_params(&work)?;
-        let journal = Journal::open(&self.storage, &work.dir.journal_path(), work.fingerprint())?;
+        let journal_path = work.dir.journal_path();
+        // Segments may be freed that no commit of the journal names.
+        let unrecorded = match journal_path.exists() {
+            true => Journal::has_remainder(&self.storage, &journal_path, work.fingerprint())?,
+            false => AtomicFile::temporary_path(path).exists(),
+        };
+        let journal = Journal::open(&self.storage, &journal_path, work.fingerprint())?;
         let freed = journal.is_some();
         let build = || {
             let new = match freed {
@@ -109,7 +115,11 @@ impl<'a> OutOfCoreBuild<'a> {
             self.write_table(new, params, &work, &layers, journal)?;
             Ok(layers)
         };
-        let layers = build().map_err(|error| if freed { not_resumable(error) } else { error })?;
+        let layers = build().map_err(|error| match error {
+            BuilderError::DamagedFile { .. } if unrecorded => BuilderError::DamagedJournal { path: journal_path },
+            error if freed => not_resumable(error),
+            error => error,
+        })?;
         // The files of the layers are closed before they are removed.
         drop(layers);
         work.dir.clear()?;

@@ -145,6 +145,15 @@ pub enum BuilderError {
         /// The missing or damaged file.
         what: String,
     },
+    /// The journal of the table that an interrupted build was writing is damaged or missing, and layers are freed.
+    #[error(
+        "{}: the journal of the unfinished table is damaged or missing, and the build cannot be resumed without it, \
+         because a part of its layers has been freed", path.display()
+    )]
+    DamagedJournal {
+        /// The journal.
+        path: PathBuf,
+    },
     /// The work directory contains an unfinished build by several processes.
     #[error(
         "{}: the unfinished build is that of several processes; finish it with --cluster, or use another --work-dir",

@@ -79,13 +79,22 @@ impl Journal {
         Ok(Journal { path: path.to_owned(), file, end: HEADER_BYTES as u64 })
     }
 
-    /// Opens the journal of an interrupted process and reads its commits. Returns `None` if there is
-    /// no journal of this build, or no commit.
-    pub fn open(
-        storage: &Arc<dyn FileSystem>,
-        path: &Path,
-        fingerprint: u64,
-    ) -> Result<Option<(Journal, CommittedBlocks)>> {
+    /// Returns whether the journal has bytes that are no commits: a commit that was cut short, before which no layer
+    /// was freed for it, or damage, after which segments of the layers may be missing without a record.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn has_remainder(storage: &Arc<dyn FileSystem>, path: &Path, fingerprint: u64) -> Result<bool> {
+        let Some(bytes) = Journal::read(storage, path)?.map(|(_, bytes)| bytes) else { return Ok(false) };
+        let Some(mut rest) = bytes.strip_prefix(&header(fingerprint)) else { return Ok(bytes.len() > HEADER_BYTES) };
+        while let Some((length, ..)) = parse_commit(rest) {
+            rest = &rest[length..];
+        }
+        Ok(!rest.is_empty())
+    }
+
+    /// Opens the file of a journal and reads it. Returns `None` if there is no file.
+    fn read(storage: &Arc<dyn FileSystem>, path: &Path) -> Result<Option<(Box<dyn RandomAccessFile>, Vec<u8>)>> {
         let file = match storage.reopen(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             file => file.map_err(BuilderError::file(path, "open"))?,
@@ -95,6 +104,17 @@ impl Journal {
             file.read_at(&mut bytes, 0).map(|()| bytes)
         };
         let bytes = read().map_err(BuilderError::file(path, "read"))?;
+        Ok(Some((file, bytes)))
+    }
+
+    /// Opens the journal of an interrupted process and reads its commits. Returns `None` if there is
+    /// no journal of this build, or no commit.
+    pub fn open(
+        storage: &Arc<dyn FileSystem>,
+        path: &Path,
+        fingerprint: u64,
+    ) -> Result<Option<(Journal, CommittedBlocks)>> {
+        let Some((file, bytes)) = Journal::read(storage, path)? else { return Ok(None) };
         let Some(mut rest) = bytes.strip_prefix(&header(fingerprint)) else { return Ok(None) };
         let mut committed = CommittedBlocks::default();
         while let Some((length, blocks, effort)) = parse_commit(rest) {

@@ -229,6 +229,34 @@ fn begin_table() -> CrashSite {
 }
 
 #[test]
+fn a_damaged_journal_is_named_and_the_build_starts_again() {
+    let site = begin_table();
+    let begun = site.contents();
+    let journal = site.work_dir().join("written");
+    let bytes = &begun[&journal];
+    // In the header, and in the middle of each commit.
+    for at in [8, 30, bytes.len() / 2, bytes.len() - 1] {
+        site.restore(&begun);
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 1;
+        std::fs::write(&journal, damaged).unwrap();
+        check_journal_error(&site, &format!("byte {at} of {}", bytes.len()));
+    }
+    site.restore(&begun);
+    std::fs::remove_file(&journal).unwrap();
+    check_journal_error(&site, "no journal");
+}
+
+/// Checks that a build names its damaged journal, and that the advice works.
+fn check_journal_error(site: &CrashSite, what: &str) {
+    let error = site.build(&Faults::new(Fault::Nothing)).expect_err(what);
+    assert!(matches!(error, BuilderError::DamagedJournal { .. }), "{what}: {error:?}");
+    assert!(error.to_string().contains("written: the journal of the unfinished table is damaged"), "{what}: {error}");
+    site.build_soundly(&site.options().restart(true)).unwrap();
+    site.assert_finished(what);
+}
+
+#[test]
 fn an_interrupted_table_is_continued() {
     let site = begin_table();
     let faults = Faults::new(Fault::Nothing);
