@@ -21,6 +21,19 @@ use sternhalma_ggp::gdl::{GroundError, ProverError};
 use sternhalma_ggp::messages::{plain_serde, shorten_quotes};
 use sternhalma_ggp::policy::PolicyError;
 
+/// An error that a process which this process started has printed.
+#[derive(Debug)]
+#[cfg_attr(not(feature = "cluster"), expect(dead_code, reason = "only local processes of a cluster are started"))]
+pub struct Reported;
+
+impl std::fmt::Display for Reported {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a process has failed, and its message has the reason")
+    }
+}
+
+impl Error for Reported {}
+
 /// Formats an error, its causes and a hint on one line, and then the lines of a file in which it is, if it is in TOML.
 pub fn report(error: &anyhow::Error) -> String {
     let picture = error.chain().find_map(|cause| Some(picture(cause.downcast_ref()?)));
@@ -166,6 +179,7 @@ fn builder_hint(error: &BuilderError) -> Option<&'static str> {
         BuilderError::SameFile { .. } => Some("name another file with -o"),
         BuilderError::DamagedManifest { .. }
         | BuilderError::WorkDirFormat { .. }
+        | BuilderError::DamagedJournal { .. }
         | BuilderError::NotResumable { .. } => Some("--fresh starts again"),
         BuilderError::WorkDirMismatch { .. } => {
             Some("choose another directory with --work-dir, or start again with --fresh")

@@ -60,7 +60,7 @@ impl Cli {
     fn of_process(version: &str) -> Cli {
         let long_version: &'static str = format!("{version}\n{}", cpu::describe()).leak();
         let mut command = Cli::describe().long_version(long_version).color(help::color_choice(std::env::args_os()));
-        let matches = command.get_matches_mut();
+        let matches = command.try_get_matches_from_mut(std::env::args_os()).unwrap_or_else(|error| exit_with(&error));
         let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command).exit());
         if let Some((output, input)) = overwritten_input(&matches, &cli.tables) {
             let message = format!(
@@ -72,6 +72,18 @@ impl Cli {
             std::process::exit(2);
         }
         cli
+    }
+}
+
+/// Prints help, a version or an error of usage, and ends the process.
+fn exit_with(message: &clap::Error) -> ! {
+    let printed = message.print().and_then(|()| std::io::Write::flush(&mut std::io::stdout()));
+    match printed {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            output::print_error(&format!("cannot write: {error}"));
+            std::process::exit(2)
+        }
+        _ => std::process::exit(message.exit_code()),
     }
 }
 
@@ -112,6 +124,7 @@ pub fn run(commit: &str) -> ExitCode {
     match level.and_then(|()| commands::run(&CommandContext::new(tables, version, Cli::describe), &command)) {
         Ok(outcome) => outcome.into(),
         Err(error) if error::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if error.is::<error::Reported>() => ExitCode::from(2),
         Err(error) => {
             output::print_error(&error::report(&error));
             error::exit_code(&error)

@@ -13,6 +13,7 @@ use anyhow::{Context, Result, bail};
 use bytesize::ByteSize;
 use sternhalma_files::create_private;
 
+use crate::error::Reported;
 use crate::output::{EXIT_LOST, is_quiet, shows_progress, status};
 use crate::resources::memory_limit;
 
@@ -68,7 +69,7 @@ impl LocalProcesses<'_> {
         loop {
             match self.run_once(&secret)? {
                 RunEnd::Finished => break,
-                RunEnd::Failed => bail!("a process has failed, and its message has the reason"),
+                RunEnd::Failed => return Err(Reported.into()),
                 RunEnd::Stopped => bail!("interrupted: the same command resumes"),
                 RunEnd::Lost => {}
             }

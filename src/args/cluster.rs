@@ -70,6 +70,7 @@ impl ClusterArgs {
         let secret = self.secret_file.as_ref().context("--cluster with a file needs --secret-file")?;
         let addresses = addresses(hosts)?;
         let secret = std::fs::read(secret).with_context(|| format!("{}: cannot read", secret.display()))?;
+        let secret = secret.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&secret);
         Ok(ClusterMember::new(addresses, process, secret.trim_ascii())?)
     }
 

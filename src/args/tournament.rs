@@ -300,6 +300,8 @@ pub struct TournamentSpec {
     pub players: Vec<PlayerEntry>,
     /// Everything except the descriptions of the game and the players.
     pub schedule: Schedule,
+    /// The file of the openings in the schedule.
+    pub openings: Option<OpeningsFile>,
 }
 
 /// The game of a tournament.
@@ -416,11 +418,15 @@ impl TournamentOptions {
         if !(0.0..=1e6).contains(&start) {
             bail!("expected a start clock of 0 to 1000000 budgets, got {start}");
         }
+        if let Some(name) = self.player.iter().map(PlayerEntry::label).find(|name| name.contains(char::is_control)) {
+            bail!("the name of a player has a line break or another control character: `{name}`; expected plain text");
+        }
+        let openings = self.openings.as_deref().map(OpeningsFile::read).transpose()?;
         let schedule = Schedule {
             pairings: self.pairings(&entrants)?,
             rounds: self.rounds()?,
             opening_plies: self.opening_plies.unwrap_or(OPENING_PLIES),
-            openings: self.openings.as_deref().map(read_openings).transpose()?.unwrap_or_default(),
+            openings: openings.as_ref().map(OpeningsFile::texts).unwrap_or_default(),
             ply_limit: self.ply_limit.unwrap_or(PLY_LIMIT),
             adjudicate: self.adjudicate.unwrap_or(false),
             ponder: self.ponder.unwrap_or(false),
@@ -432,7 +438,7 @@ impl TournamentOptions {
             shard,
             ..Schedule::new(entrants, Budget::default(), 0)
         };
-        Ok(TournamentSpec { game: self.game_spec()?, players: self.player, schedule })
+        Ok(TournamentSpec { game: self.game_spec()?, players: self.player, schedule, openings })
     }
 
     fn game_spec(&self) -> Result<GameSpec> {
@@ -529,15 +535,45 @@ impl TournamentOptions {
     }
 }
 
-/// Reads a file of openings: one per line, without empty lines and comments.
-pub fn read_openings(path: &Path) -> Result<Vec<String>> {
-    let text = sternhalma_ggp::messages::read_text(path).with_context(|| format!("{}: cannot read", path.display()))?;
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let openings: Vec<String> = lines.map(str::to_owned).collect();
-    if openings.is_empty() {
-        bail!("{}: the file contains no openings", path.display());
+/// A file of openings: one per line, without empty lines and comments.
+pub struct OpeningsFile {
+    path: PathBuf,
+    /// The openings, each with the number of its line, from 1.
+    lines: Vec<(usize, String)>,
+}
+
+impl OpeningsFile {
+    /// Reads a file.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read or contains no openings.
+    pub fn read(path: &Path) -> Result<OpeningsFile> {
+        let text =
+            sternhalma_ggp::messages::read_text(path).with_context(|| format!("{}: cannot read", path.display()))?;
+        let lines = (1..).zip(text.lines().map(str::trim));
+        let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+        let lines: Vec<(usize, String)> = lines.map(|(number, line)| (number, line.to_owned())).collect();
+        if lines.is_empty() {
+            bail!("{}: the file contains no openings", path.display());
+        }
+        Ok(OpeningsFile { path: path.to_owned(), lines })
     }
-    Ok(openings)
+
+    /// Returns the openings.
+    pub fn texts(&self) -> Vec<String> {
+        self.lines.iter().map(|(_, text)| text.clone()).collect()
+    }
+
+    /// Checks each opening.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first error of `check`, with the file and the line.
+    pub fn check(&self, mut check: impl FnMut(&str) -> Result<()>) -> Result<()> {
+        let place = |line: usize| format!("{}: line {line}", self.path.display());
+        self.lines.iter().try_for_each(|(line, text)| check(text).with_context(|| place(*line)))
+    }
 }
 
 #[cfg(test)]

@@ -6,8 +6,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use anyhow::{Error, Result, anyhow, bail};
 use serde_json::json;
 use sternhalma_data::table::Coverage;
-use sternhalma_engine::{GameSetup, learned_weights};
+use sternhalma_engine::{ChineseCheckers, Filter, GameSetup, learned_weights};
 use sternhalma_ggp::MemoryBudget;
+use sternhalma_ggp::arena::ArenaGame;
 use sternhalma_trainer::{GameFile, SelfPlay, SelfPlaySetup, generate};
 
 use crate::args::board::BoardArgs;
@@ -15,7 +16,7 @@ use crate::args::output::OutputPath;
 use crate::args::player::{PlayerArgs, distances};
 use crate::args::rule_set::GameRulesArgs;
 use crate::args::threads::ThreadArgs;
-use crate::args::tournament::read_openings;
+use crate::args::tournament::OpeningsFile;
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, counted, status};
 use crate::progress::SearchProgress;
@@ -80,7 +81,12 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         opening_plies: [*args.opening_plies.start(), *args.opening_plies.end()],
         ..SelfPlaySetup::new(game, &args.player, args.nodes)
     };
-    let openings = args.openings.as_deref().map(read_openings).transpose()?.unwrap_or_default();
+    let openings = args.openings.as_deref().map(OpeningsFile::read).transpose()?;
+    if let Some(openings) = &openings {
+        let rules = ChineseCheckers::of(game, Filter::All);
+        openings.check(|text| rules.opening(text).map(drop).map_err(Error::msg))?;
+    }
+    let openings = openings.map_or_else(Vec::new, |openings| openings.texts());
     let distances = distances(ctx, board, args.players.table(), Coverage::Prefix)?;
     let play = SelfPlay::new(setup, &openings, distances).map_err(|why| anyhow!(why))?;
     let stop = ctx.stop()?;

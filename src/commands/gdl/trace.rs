@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use flate2::read::MultiGzDecoder;
 use sternhalma_ggp::gdl::network::InLanes;
 use sternhalma_ggp::gdl::{ReplayError, TraceEngine, TraceLine, replay_line, trace};
+use sternhalma_ggp::messages::without_bom;
 
 use super::rulesheet::{EngineArg, network, prover};
 use crate::output::{self, CommandOutcome};
@@ -65,10 +66,11 @@ fn replay(args: &ReplayArgs, engine: &mut impl TraceEngine) -> Result<CommandOut
     for (number, text) in open(&args.trace)?.lines().enumerate() {
         let place = || format!("{}:{}", args.trace.display(), number + 1);
         let text = text.with_context(place)?;
+        let text = if number == 0 { without_bom(&text) } else { &text };
         if text.trim().is_empty() {
             continue;
         }
-        let line: TraceLine = serde_json::from_str(&text).with_context(place)?;
+        let line: TraceLine = serde_json::from_str(text).with_context(place)?;
         match replay_line(engine, &mut state, &line) {
             Ok(()) => lines += 1,
             Err(difference @ ReplayError::Differs { .. }) => {

@@ -87,8 +87,8 @@ impl PlayCommand {
             "level" => PlayCommand::Level(argument),
             "new" => PlayCommand::New,
             "resign" => PlayCommand::Resign,
-            "save" => PlayCommand::Save(argument.map(PathBuf::from)),
-            "load" => PlayCommand::Load(rest.into()),
+            "save" => PlayCommand::Save(argument.map(|path| unquoted(&path).into())),
+            "load" => PlayCommand::Load(unquoted(rest).into()),
             _ => PlayCommand::Quit,
         }))
     }
@@ -103,6 +103,12 @@ impl PlayCommand {
     pub fn names() -> impl Iterator<Item = &'static str> {
         COMMANDS.into_iter().map(|(name, ..)| name)
     }
+}
+
+/// Returns the name of a file without the quotation marks around it.
+fn unquoted(name: &str) -> &str {
+    let inner = |mark: char| name.strip_prefix(mark)?.strip_suffix(mark).filter(|inner| !inner.is_empty());
+    inner('"').or_else(|| inner('\'')).unwrap_or(name)
 }
 
 #[cfg(test)]
@@ -122,6 +128,10 @@ mod tests {
             ("?", PlayCommand::Help),
             ("exit", PlayCommand::Quit),
             ("save  my game.shg", PlayCommand::Save(Some("my game.shg".into()))),
+            ("save \"my game.shg\"", PlayCommand::Save(Some("my game.shg".into()))),
+            ("load 'my game.shg'", PlayCommand::Load("my game.shg".into())),
+            ("save my\"game", PlayCommand::Save(Some("my\"game".into()))),
+            ("save \"", PlayCommand::Save(Some("\"".into()))),
             ("moves c1", PlayCommand::Moves(Some("c1".to_owned()))),
             ("board names", PlayCommand::Board { names: true }),
             (" C1 e3 ", PlayCommand::Move("C1 e3".to_owned())),

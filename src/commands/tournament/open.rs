@@ -27,11 +27,11 @@ pub fn open(
     memory: &MemoryBudget,
     log: Option<&ProtocolLog>,
 ) -> Result<Tournament> {
-    let TournamentSpec { game, players, mut schedule } = spec;
+    let TournamentSpec { game, players, mut schedule, openings } = spec;
     if log.is_some() && !players.iter().any(|player| matches!(player.kind(), Ok(PlayerKind::External(_)))) {
         bail!("--debug records the protocol of external programs, and no player is one; leave it out");
     }
-    let backend = match game {
+    let backend: Box<dyn Backend> = match game {
         GameSpec::Rules { path, engine, lenient } => open_rules(&path, engine, lenient, &players, memory)?,
         GameSpec::Board { size, pieces, rules, table, players: file } => {
             let board = Board::new(size, pieces)?.for_two()?;
@@ -43,6 +43,13 @@ pub fn open(
             Box::new(BoardBackend::new(setup, players, adjudicator)?.within(memory))
         }
     };
+    if let Some(openings) = openings {
+        let mut single = Schedule { openings: Vec::new(), ..schedule.clone() };
+        openings.check(|text| {
+            single.openings = vec![text.to_owned()];
+            Ok(backend.check_openings(&single, &AtomicBool::new(false))?)
+        })?;
+    }
     let program = format!("sternhalma {}", ctx.version);
     Ok(Tournament::new(backend, schedule)?.with_origin(Origin { program, machine_rate: machine_rate() }))
 }
