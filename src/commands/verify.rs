@@ -37,7 +37,7 @@ pub struct Args {
     #[cfg_attr(feature = "cluster", arg(conflicts_with = "cluster"))]
     sample: Option<u64>,
     /// Seed of the sample
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "sample", help_heading = "Sample")]
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "sample", help_heading = "Sample", value_parser = count::<u64>(0))]
     seed: u64,
     #[command(flatten)]
     threads: ThreadArgs,
