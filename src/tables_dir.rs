@@ -84,12 +84,23 @@ impl TablesArgs {
     }
 
     /// Returns the settings for the table of a search, which reads it at random. Without a given budget, as much of
-    /// the file as fits in a quarter of the memory is loaded, if that memory is available.
+    /// the file as fits in a quarter of the memory is loaded; if that memory is not available, a notice says so and
+    /// the table stays on disk.
     pub fn search_options(&self, path: &Path) -> TableOptions {
         let file = path.metadata().map_or(0, |metadata| metadata.len());
         let budget = file.min(total_memory() / 4);
-        let is_automatic = self.load_budget.is_none() && check_memory(budget).is_ok();
-        Table::options().load_budget(if is_automatic { budget } else { self.load_budget() })
+        let budget = self.load_budget.map_or(budget, |given| given.as_u64());
+        let options = Table::options();
+        match (self.load_budget, check_memory(budget)) {
+            (None, Err(shortage)) => {
+                status!(
+                    "{}: the table stays on disk, so that look-ups are slower: {shortage}; free some memory, or give --load-budget",
+                    path.display()
+                );
+                options
+            }
+            _ => options.load_budget(budget),
+        }
     }
 
     /// Returns the path of the table that the user names: a path, or the name

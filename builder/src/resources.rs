@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use bytesize::ByteSize;
+use sternhalma_cpu::Memory;
 use sternhalma_files::leftover_bytes;
 use thiserror::Error;
 
@@ -22,10 +23,11 @@ pub enum ResourceError {
     },
     /// A file needs more disk space than is available.
     #[error(
-        "this needs about {} of disk and {} has {} available",
+        "this needs about {} of disk and {} has {} available{}",
         ByteSize(*needed),
         dir.display(),
-        ByteSize(*available)
+        ByteSize(*available),
+        if *reserve > 0 { format!(", of which {} stay free", ByteSize(*reserve)) } else { String::new() }
     )]
     Disk {
         /// The file.
@@ -36,6 +38,8 @@ pub enum ResourceError {
         needed: u64,
         /// The available space, in bytes.
         available: u64,
+        /// The part of it that stays free, in bytes.
+        reserve: u64,
     },
     /// The system does not report its disk space.
     #[error("cannot read the free space of {}", dir.display())]
@@ -47,45 +51,36 @@ pub enum ResourceError {
     },
 }
 
-/// Returns the memory of the machine in bytes, or the part that a container has of it. Returns 0 if
+/// Returns the memory of the machine in bytes, or the part of it that this process may use ([`Memory`]). Returns 0 if
 /// the system does not report its memory.
 pub fn total_memory() -> u64 {
-    let mut system = sysinfo::System::new();
-    system.refresh_memory();
-    let limit = system.cgroup_limits().map_or(u64::MAX, |limits| limits.total_memory);
-    system.total_memory().min(limit)
+    Memory::now().map_or(0, |memory| memory.total)
 }
 
-/// Tests that this much memory is available, in bytes.
+/// Tests that this much memory is available ([`Memory`]), in bytes.
 ///
 /// # Errors
 /// If less is available. A system that does not report its memory is assumed to have enough.
 pub fn check_memory(needed: u64) -> Result<(), ResourceError> {
-    let mut system = sysinfo::System::new();
-    system.refresh_memory();
-    let mut available = system.available_memory();
-    if let Some(limits) = system.cgroup_limits() {
-        available = available.min(limits.free_memory);
+    match Memory::now() {
+        Some(Memory { available, .. }) if needed > available => Err(ResourceError::Memory { needed, available }),
+        _ => Ok(()),
     }
-    if available > 0 && needed > available {
-        return Err(ResourceError::Memory { needed, available });
-    }
-    Ok(())
 }
 
-/// Tests that the disk has `needed` bytes for a file at `path`. The directory of the file need not
+/// Tests that the disk has `needed` bytes for a file at `path`, beside a reserve that stays free. The directory of the file need not
 /// exist yet: the test uses its nearest existing ancestor. The space of a partial file that a killed process left is
 /// available, because the new file uses it again.
 ///
 /// # Errors
 /// If the disk has less.
-pub fn check_disk(path: &Path, needed: u64) -> Result<(), ResourceError> {
+pub fn check_disk(path: &Path, needed: u64, reserve: u64) -> Result<(), ResourceError> {
     let existing = path.ancestors().skip(1).find(|dir| dir.exists() && !dir.as_os_str().is_empty());
     let dir = existing.unwrap_or(Path::new("."));
     let unknown = |source| ResourceError::UnknownDisk { dir: dir.to_owned(), source };
     let available = fs4::available_space(dir).map_err(unknown)? + leftover_bytes(path);
-    if needed > available {
-        return Err(ResourceError::Disk { file: path.to_owned(), dir: dir.to_owned(), needed, available });
+    if needed.saturating_add(reserve) > available {
+        return Err(ResourceError::Disk { file: path.to_owned(), dir: dir.to_owned(), needed, available, reserve });
     }
     Ok(())
 }
@@ -103,13 +98,13 @@ mod tests {
 
     #[test]
     fn the_machine_has_some_memory_and_disk_but_not_an_exabyte() {
-        assert!(check_memory(1).is_ok() && check_disk(Path::new("file"), 1).is_ok());
+        assert!(check_memory(1).is_ok() && check_disk(Path::new("file"), 1, 0).is_ok());
         let error = check_memory(1 << 60).unwrap_err().to_string();
         assert!(error.starts_with("this needs 1.0 EiB of memory and "), "{error}");
         // What a killed process left is available again, and what another process writes is not.
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("table");
-        let free = || match check_disk(&path, 1 << 60).unwrap_err() {
+        let free = || match check_disk(&path, 1 << 60, 0).unwrap_err() {
             ResourceError::Disk { available, .. } => available,
             error => panic!("{error}"),
         };
@@ -119,7 +114,10 @@ mod tests {
         // Other programs use the same disk.
         assert!(with_leftover.abs_diff(free()) > 32 << 20);
         drop(held);
-        let error = check_disk(Path::new("absent/dir/file"), 1 << 60).unwrap_err().to_string();
+        let error = check_disk(Path::new("absent/dir/file"), 1 << 60, 0).unwrap_err().to_string();
         assert!(error.starts_with("this needs about 1.0 EiB of disk and . has "), "{error}");
+        let error = check_disk(Path::new("file"), 1, 1 << 60).unwrap_err().to_string();
+        assert!(error.starts_with("this needs about 1 B of disk and . has "), "{error}");
+        assert!(error.ends_with(" available, of which 1.0 EiB stay free"), "{error}");
     }
 }

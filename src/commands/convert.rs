@@ -61,7 +61,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         form(spec.mirrored),
         args.output.display()
     );
-    advise(check_disk(&args.output, file_bytes), "choose another place for the new file")?;
+    advise(check_disk(&args.output, file_bytes, 0), "choose another place for the new file")?;
     let started = Instant::now();
     let new = convert_to(ctx, &converter, &args.output)?;
     status!(

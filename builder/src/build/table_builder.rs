@@ -48,6 +48,7 @@ pub struct TableBuilder {
     mode: Option<BuildMode>,
     work_dir: Option<PathBuf>,
     layer_form: Option<LayerForm>,
+    disk_reserve: u64,
     pub(super) restart: bool,
     pub(super) overwrite: bool,
     pub(super) drop_page_cache: bool,
@@ -91,6 +92,7 @@ impl TableBuilder {
             mode: None,
             work_dir: None,
             layer_form: None,
+            disk_reserve: 0,
             restart: false,
             overwrite: false,
             drop_page_cache: false,
@@ -128,6 +130,13 @@ impl TableBuilder {
     /// path of the table with `.work` appended.
     pub fn work_dir(mut self, directory: impl Into<PathBuf>) -> TableBuilder {
         self.work_dir = Some(directory.into());
+        self
+    }
+
+    /// Sets the disk space that [`check_resources`](TableBuilder::check_resources) leaves free, in bytes. The default
+    /// is 0.
+    pub fn disk_reserve(mut self, bytes: u64) -> TableBuilder {
+        self.disk_reserve = bytes;
         self
     }
 
@@ -232,7 +241,7 @@ impl TableBuilder {
             let work_dir = self.work_dir_of(path);
             let (layers, table) = (self.work_bytes(LayerForm::Whole).ok()?, self.spec.layout().ok()?.file_bytes());
             let needed = layers.saturating_add(table);
-            check_disk(&work_dir, needed.saturating_sub(directory_bytes(&work_dir))).ok()
+            check_disk(&work_dir, needed.saturating_sub(directory_bytes(&work_dir)), self.disk_reserve).ok()
         };
         self.layer_form.unwrap_or_else(|| if whole_fits().is_some() { LayerForm::Whole } else { LayerForm::Delta })
     }
@@ -312,14 +321,19 @@ impl TableBuilder {
         let table_bytes = self.spec.layout()?.file_bytes();
         if self.choose_mode(path).mode == BuildMode::InMemory {
             check_memory(self.memory_with(self.threads_in_memory()?))?;
-            return Ok(check_disk(path, table_bytes)?);
+            return self.check_disk(path, table_bytes);
         }
         let work_dir = self.work_dir_of(path);
         if work_dir.exists() {
-            return Ok(());
+            return self.check_disk(&work_dir, 0);
         }
         // The layers are removed while the table is written, so that one disk need not have room for both.
-        check_disk(&work_dir, self.work_bytes(self.layer_form.unwrap_or(LayerForm::Delta))?)?;
-        Ok(check_disk(path, table_bytes)?)
+        self.check_disk(&work_dir, self.work_bytes(self.layer_form.unwrap_or(LayerForm::Delta))?)?;
+        self.check_disk(path, table_bytes)
+    }
+
+    /// Tests that the disk has `bytes` for a file at `path`, beside the reserve.
+    fn check_disk(&self, path: &Path, bytes: u64) -> Result<(), BuilderError> {
+        Ok(check_disk(path, bytes, self.disk_reserve)?)
     }
 }

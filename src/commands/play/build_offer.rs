@@ -33,7 +33,8 @@ pub fn offer_table(ctx: &CommandContext, board: Board) -> Result<()> {
     let path = ctx.tables.directory()?.default_path(prefix, Encoding::Byte);
     let bytes = Layout::new(prefix, Encoding::Byte).file_bytes();
     let builder = TableBuilder::new(prefix).memory_limit(memory_limit(None));
-    if builder.check_resources(&path).is_err() {
+    if let Err(shortage) = builder.check_resources(&path) {
+        status!("there is no distance table of {board}, and none is offered: {}", one_line(&shortage.into()));
         return Ok(());
     }
     let time = build_time(prefix).map_or("an unknown time".to_owned(), |time| HumanDuration(time).to_string());
