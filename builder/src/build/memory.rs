@@ -116,20 +116,31 @@ fn with_spill(spec: TableSpec, threads: usize, params: PartitionParams, limit: u
 }
 
 /// Returns the parameters of a build that is resumed, with the partitions that it began with: the number of fixed
-/// pieces, and the words of a segment. Returns `None` if the limit is too small.
+/// pieces, and the words of a segment. The slices, which do not belong to the partitions, have at least `least_slices`
+/// pieces, as far as the partitions allow: larger slices take more memory.
+///
+/// # Errors
+/// The smallest limit that suffices, if this one is too small.
 pub(super) fn resume_params(
     spec: TableSpec,
     threads: usize,
     (fixed_pieces, segment_words): (usize, usize),
     new: PartitionParams,
     limit: u64,
-) -> Option<PartitionParams> {
+    least_slices: usize,
+) -> std::result::Result<PartitionParams, u64> {
     if (fixed_pieces, segment_words) == (new.fixed_pieces, new.segment_words) {
-        return Some(new);
+        return Ok(new);
     }
-    let slice_pieces = new.slice_pieces.min(spec.prefix.board().pieces() - 1 - fixed_pieces);
-    let params = PartitionParams { fixed_pieces, slice_pieces, segment_words, spill_bytes: 0 };
-    with_spill(spec, threads, params, limit)
+    let most = new.slice_pieces.min(spec.prefix.board().pieces() - 1 - fixed_pieces);
+    let least_slices = least_slices.min(most);
+    let with_slices = |slice_pieces| PartitionParams { fixed_pieces, slice_pieces, segment_words, spill_bytes: 0 };
+    let mut candidates = (least_slices..=most).rev().map(with_slices);
+    candidates.find_map(|params| with_spill(spec, threads, params, limit)).ok_or_else(|| {
+        let least = memory_without_spill(spec, threads, with_slices(least_slices)) + MIN_SPILL.div_ceil(7) * 8;
+        // People write limits in whole MiB.
+        least.next_multiple_of(1 << 20)
+    })
 }
 
 /// Returns the memory of an out-of-core build without spilled states, in bytes.

@@ -158,8 +158,8 @@ impl<'a> OutOfCoreBuild<'a> {
     fn resume_params(&self, work: &WorkDir) -> Result<PartitionParams> {
         let (threads, limit) = (self.pool.current_num_threads(), self.options.memory_limit);
         let recorded = work.manifest().partitioning();
-        resume_params(self.options.spec, threads, recorded, self.params, limit)
-            .ok_or_else(|| BuilderError::WorkDirMemory { path: work.dir.path.clone() })
+        resume_params(self.options.spec, threads, recorded, self.params, limit, 1)
+            .map_err(|least| BuilderError::WorkDirMemory { path: work.dir.path.clone(), least, limit })
     }
 
     fn partitioning(&self, params: PartitionParams) -> Partitioning {

@@ -9,6 +9,7 @@ pub use cluster::{ClusterError, MissingPart};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use bytesize::ByteSize;
 use sternhalma_data::{Board, TableError};
 use thiserror::Error;
 
@@ -134,10 +135,17 @@ pub enum BuilderError {
         requested: TableSpec,
     },
     /// The memory limit is too small for the partitions of an unfinished build.
-    #[error("{}: the build in this work directory began with a larger memory limit, and its partitions need as much again", path.display())]
+    #[error(
+        "{}: the unfinished build in this work directory began with a larger memory limit; its partitions need {}, and \
+         the limit is {}", path.display(), ByteSize(*least), ByteSize(*limit)
+    )]
     WorkDirMemory {
         /// The directory.
         path: PathBuf,
+        /// The smallest limit with which the build continues, in bytes.
+        least: u64,
+        /// The limit, in bytes.
+        limit: u64,
     },
     /// An interrupted build has freed layers and cannot be resumed.
     #[error("the build cannot be resumed, because a part of its layers has been freed: {what}")]

@@ -234,8 +234,10 @@ impl ClusterProcess<'_> {
         let (spec, threads) = (self.options.spec, self.pool.current_num_threads());
         let own = owner_memory(spec, PartitionParams { fixed_pieces, segment_words, ..self.params });
         let limit = self.memory_limit.saturating_sub(own);
-        resume_params(spec, threads, partitions, self.params, limit)
-            .ok_or_else(|| BuilderError::WorkDirMemory { path: work_dir.to_owned() })
+        // All processes need slices of the same size, but may have different numbers of threads.
+        resume_params(spec, threads, partitions, self.params, limit, self.params.slice_pieces)
+            .map_err(|least| least.saturating_add(own).next_multiple_of(1 << 20))
+            .map_err(|least| BuilderError::WorkDirMemory { path: work_dir.to_owned(), least, limit: self.memory_limit })
     }
 
     /// Returns whether the build resumes with the layers of this process.
