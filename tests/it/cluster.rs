@@ -2,7 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -264,6 +264,19 @@ fn a_lost_process_ends_all_and_the_same_commands_resume() {
     assert!(signal("-CONT", children[1].id()));
     assert!(finish(children).into_iter().all(|ended| ended.code == 0));
     hosts.check();
+}
+
+#[test]
+fn a_process_that_waits_for_others_ends_at_a_signal() {
+    for (process, name) in [(0, "-TERM"), (1, "-INT"), (1, "-TERM")] {
+        let hosts = Hosts::new(2);
+        let waiting = hosts.env.command(hosts.words(process).split(' ')).spawn().unwrap();
+        let address = fs::read_to_string(hosts.env.path("hosts")).unwrap().lines().nth(1 + process).unwrap().to_owned();
+        wait_until("the process does not listen", || TcpStream::connect(&address).is_ok());
+        assert!(signal(name, waiting.id()));
+        let error = CmdOutput::of(waiting.wait_with_output().unwrap()).failure();
+        assert!(error.contains("interrupted: the same command on all machines resumes"), "{error}");
+    }
 }
 
 /// A limit on the size of files simulates a full disk.

@@ -3,15 +3,20 @@
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use timely::communication::allocator::zero_copy::stream::Stream;
 
 use crate::error::{BuilderError, ClusterError};
+use crate::observer::Observer;
 
 /// The time for which messages of a lost process are still processed.
 const GRACE: Duration = Duration::from_millis(500);
+
+/// The time between two looks at whether the observer cancels the work.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// The state that the threads of a process share.
 #[derive(Debug, Default)]
@@ -48,6 +53,8 @@ enum Failure {
     },
     /// An error of this process, until it is reported.
     Own(Option<Box<BuilderError>>),
+    /// The observer has cancelled the work.
+    Cancelled,
 }
 
 impl Link {
@@ -104,8 +111,26 @@ impl Link {
             Some(Failure::Lost { process, what }) => {
                 ClusterError::Lost { process: *process, what: what.clone() }.into()
             }
+            Some(Failure::Cancelled) => BuilderError::Cancelled,
             _ => ClusterError::Parts { what: "the exchange of this process ended".to_owned() }.into(),
         }
+    }
+
+    /// Does work that waits for other processes. If the observer cancels it, every wait of this link fails soon.
+    pub fn cancelled_by<T>(&self, observer: &dyn Observer, work: impl FnOnce() -> T) -> T {
+        let (working, finished) = channel::<()>();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                while finished.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                    if observer.cancelled() {
+                        return self.fail(Failure::Cancelled);
+                    }
+                }
+            });
+            // The end of the work, also by a panic, closes the channel.
+            let _working = working;
+            work()
+        })
     }
 
     fn fail(&self, failure: Failure) {

@@ -7,11 +7,12 @@
 //! Process 0 exchanges a byte with every other process every [`BEAT`], over a connection of its own. A process
 //! that is silent for [`SILENCE`] counts as lost.
 
+use std::collections::VecDeque;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
-use std::sync::Arc;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use hmac::{Hmac, KeyInit, Mac};
@@ -22,7 +23,7 @@ use socket2::{SockRef, TcpKeepalive};
 
 use super::link::{Link, PeerStream};
 use super::member::ClusterMember;
-use crate::error::ClusterError;
+use crate::error::{ClusterError, Result as BuilderResult};
 
 /// The time between two bytes on an idle control connection.
 const BEAT: Duration = Duration::from_secs(5);
@@ -35,6 +36,12 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// The pause between two attempts to connect.
 const RETRY: Duration = Duration::from_millis(100);
+
+/// The time between two looks at whether this process has failed.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// The most connections whose other side has not yet proved that it knows the secret, beside one for each process.
+const MOST_STRANGERS: usize = 64;
 
 /// The first bytes of a connection, with the version of the protocol.
 const MAGIC: &[u8; 8] = b"SHTCLUS1";
@@ -97,13 +104,14 @@ enum Use {
     Control = 1,
 }
 
-/// Connects to all other processes, which say what they have found.
+/// Connects to all other processes, which say what they have found. Fails as soon as the link does, which is when
+/// the observer cancels the work.
 pub(crate) fn connect<T: Found>(
     member: &ClusterMember,
     common: Common,
     found: T,
     link: &Arc<Link>,
-) -> Result<Peers<T>, ClusterError> {
+) -> BuilderResult<Peers<T>> {
     let (me, processes) = (member.process, member.addresses.len());
     let address = &member.addresses[me];
     let listen_error = |source| ClusterError::Listen { process: me, address: address.clone(), source };
@@ -120,10 +128,10 @@ pub(crate) fn connect<T: Found>(
     let own = Arc::new((member.clone(), Introduction { common, found }));
     accept(listener, Arc::clone(&own), sender.clone(), Arc::clone(&stopped));
     for peer in 0..me {
-        dial(peer, Use::Data, Arc::clone(&own), sender.clone(), deadline);
+        dial(peer, Use::Data, Arc::clone(&own), sender.clone(), Arc::clone(&stopped));
     }
     if me > 0 {
-        dial(0, Use::Control, own, sender.clone(), deadline);
+        dial(0, Use::Control, own, sender.clone(), Arc::clone(&stopped));
     }
     drop(sender);
     let is_missing = |data: &[Option<TcpStream>], control: &[Option<TcpStream>]| {
@@ -135,16 +143,21 @@ pub(crate) fn connect<T: Found>(
     let connected = loop {
         let Some(missing) = is_missing(&data, &control) else { break Ok(()) };
         let left = deadline.saturating_duration_since(Instant::now());
-        match accepted.recv_timeout(left) {
+        if let Err(error) = link.check() {
+            break Err(error);
+        }
+        match accepted.recv_timeout(left.min(LOOK)) {
             Ok(Ok(Connected { process, kind: Use::Data, stream, found })) => {
                 data[process] = Some(stream);
                 all_found[process] = Some(found);
             }
             Ok(Ok(Connected { process, kind: Use::Control, stream, .. })) => control[process] = Some(stream),
-            Ok(Err(error)) => break Err(error),
+            Ok(Err(error)) => break Err(error.into()),
+            Err(RecvTimeoutError::Timeout) if !left.is_zero() => {}
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                 let address = member.addresses[missing].clone();
-                break Err(ClusterError::Absent { process: missing, address, seconds: member.patience.as_secs() });
+                let seconds = member.patience.as_secs();
+                break Err(ClusterError::Absent { process: missing, address, seconds }.into());
             }
         }
     };
@@ -191,19 +204,52 @@ type Connecting<T> = Result<Connected<T>, ClusterError>;
 /// What the threads of this process know about it.
 type Own<T> = Arc<(ClusterMember, Introduction<T>)>;
 
+/// The connections whose other side has not yet proved that it knows the secret, the oldest first.
+#[derive(Default)]
+struct Strangers {
+    next: u64,
+    streams: VecDeque<(u64, TcpStream)>,
+}
+
+impl Strangers {
+    /// Adds a connection, and returns its number. If there are more than `most`, ends the oldest one: a process
+    /// proves itself at once, and tries again otherwise.
+    fn admit(&mut self, stream: &TcpStream, most: usize) -> io::Result<u64> {
+        while self.streams.len() >= most {
+            if let Some((_, oldest)) = self.streams.pop_front() {
+                // A connection that is closed already has ended.
+                let _ = oldest.shutdown(Shutdown::Both);
+            }
+        }
+        self.next += 1;
+        self.streams.push_back((self.next, stream.try_clone()?));
+        Ok(self.next)
+    }
+
+    fn remove(&mut self, number: u64) {
+        self.streams.retain(|(other, _)| *other != number);
+    }
+}
+
 /// Accepts connections on a thread until `stopped` is set. Each is checked on a thread of its own, so a silent client
-/// delays no other one.
+/// delays no other one; there is a limited number of them.
 fn accept<T: Found>(listener: TcpListener, own: Own<T>, sender: Sender<Connecting<T>>, stopped: Arc<AtomicBool>) {
+    let strangers = Arc::new(Mutex::<Strangers>::default());
+    let most = MOST_STRANGERS + 2 * own.0.processes();
     std::thread::spawn(move || {
         while !stopped.load(Relaxed) {
             let Ok((stream, _)) = listener.accept() else {
                 std::thread::sleep(Duration::from_millis(20));
                 continue;
             };
-            let (own, sender) = (Arc::clone(&own), sender.clone());
+            let admitted = strangers.lock().unwrap_or_else(PoisonError::into_inner).admit(&stream, most);
+            let Ok(number) = admitted else { continue };
+            let (own, sender, strangers) = (Arc::clone(&own), sender.clone(), Arc::clone(&strangers));
             std::thread::spawn(move || {
                 // A client that does not know the secret is not a process of the cluster.
-                if let Some(connected) = welcome(stream, &own.0, &own.1).transpose() {
+                let welcomed = welcome(stream, &own.0, &own.1);
+                strangers.lock().unwrap_or_else(PoisonError::into_inner).remove(number);
+                if let Some(connected) = welcomed.transpose() {
                     let _ = sender.send(connected);
                 }
             });
@@ -211,11 +257,11 @@ fn accept<T: Found>(listener: TcpListener, own: Own<T>, sender: Sender<Connectin
     });
 }
 
-/// Connects to a process on a thread, and tries again until the deadline.
-fn dial<T: Found>(peer: usize, kind: Use, own: Own<T>, sender: Sender<Connecting<T>>, deadline: Instant) {
+/// Connects to a process on a thread, and tries again until `stopped` is set.
+fn dial<T: Found>(peer: usize, kind: Use, own: Own<T>, sender: Sender<Connecting<T>>, stopped: Arc<AtomicBool>) {
     std::thread::spawn(move || {
         let (member, introduction) = &*own;
-        while Instant::now() < deadline {
+        while !stopped.load(Relaxed) {
             let addresses = resolved(&member.addresses[peer]).unwrap_or_default();
             let stream = addresses.iter().find_map(|address| TcpStream::connect_timeout(address, HANDSHAKE).ok());
             match stream.map(|stream| introduce(stream, peer, kind, member, introduction)) {
@@ -424,6 +470,43 @@ mod tests {
     fn both_sides_know_the_secret() {
         assert_eq!(handshake(b"secret", b"secret"), (true, true));
         assert_eq!(handshake(b"other", b"secret"), (false, false));
+    }
+
+    #[test]
+    fn the_oldest_of_too_many_strangers_is_disconnected() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut strangers = Strangers::default();
+        let mut connect = |most| {
+            let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let (stream, _) = listener.accept().unwrap();
+            (client, strangers.admit(&stream, most).unwrap(), stream)
+        };
+        let [(mut first, ..), (second, number, _stream), (third, _, _other)] = [(); 3].map(|()| connect(2));
+        assert_eq!(first.read(&mut [0]).unwrap(), 0);
+        strangers.remove(number);
+        assert_eq!(strangers.streams.len(), 1);
+        // The other ones are still connected.
+        for mut stream in [second, third] {
+            stream.set_nonblocking(true).unwrap();
+            assert_eq!(stream.read(&mut [0]).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        }
+    }
+
+    #[test]
+    fn a_process_is_welcome_behind_any_number_of_silent_connections() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let member = |process| ClusterMember::new(vec!["a:1".to_owned(), "b:1".to_owned()], process, "secret").unwrap();
+        let (sender, connected) = channel();
+        let stopped = Arc::new(AtomicBool::new(false));
+        accept(listener, Arc::new((member(0), introduction())), sender, Arc::clone(&stopped));
+        let mut silent: Vec<TcpStream> = (0..100).map(|_| TcpStream::connect(address).unwrap()).collect();
+        // The first ones had to make room.
+        assert_eq!(silent[0].read(&mut [0]).unwrap(), 0);
+        introduce(TcpStream::connect(address).unwrap(), 0, Use::Data, &member(1), &introduction()).unwrap();
+        assert_eq!(connected.recv().unwrap().unwrap().process, 1);
+        stopped.store(true, Relaxed);
     }
 
     #[test]

@@ -136,12 +136,17 @@ impl Part<'_> {
     /// with the header.
     fn prove(&self, proof: &mut OpenProof, pool: &ThreadPool) -> Result<()> {
         let link = Arc::new(Link::default());
+        link.cancelled_by(self.observer, || self.prove_with(&link, proof, pool))
+    }
+
+    /// Proves the classes together with the processes that connect.
+    fn prove_with(&self, link: &Arc<Link>, proof: &mut OpenProof, pool: &ThreadPool) -> Result<()> {
         let properties = [
             ("the table", format!("{:016x}", self.table.checksum())),
             ("the context classes (see --memory and --threads)", self.fixed_pieces.to_string()),
         ];
         let common = Common::new("verify", self.member, &properties);
-        let Peers { streams, .. } = connect(self.member, common, (), &link)?;
+        let Peers { streams, .. } = connect(self.member, common, (), link)?;
         let voting = Arc::new(Voting::default());
         let receiver = Arc::clone(&voting);
         let deliver = move |Parcel { kind, number, from, bytes, .. }: Parcel| {
@@ -150,8 +155,8 @@ impl Part<'_> {
             }
             Ok(())
         };
-        let exchange = Exchange::start(&link, streams, self.member.process(), MESSAGES, deliver);
-        let observer = LinkedObserver { observer: self.observer, link: &link };
+        let exchange = Exchange::start(link, streams, self.member.process(), MESSAGES, deliver);
+        let observer = LinkedObserver { observer: self.observer, link };
         let proven = pool.install(|| self.prove_classes(proof, &observer));
         // The loss of a process cancels the proof.
         let own = if matches!(proven, Err(BuilderError::Cancelled)) { link.check().and(proven) } else { proven }?;

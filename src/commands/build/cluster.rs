@@ -100,6 +100,14 @@ impl LocalBuild<'_> {
         self.builder.check_parts(self.path)?;
         let (threads, memory) = resources_of_each(self.processes, self.args.threads.given(), self.args.memory);
         let prefix = self.builder.spec().prefix;
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        if threads.saturating_mul(self.processes) > cores && self.args.threads.given() > 0 {
+            status!(
+                "--threads is the number of each process: {} in all, for {}",
+                counted(threads.saturating_mul(self.processes), "thread"),
+                counted(cores, "core")
+            );
+        }
         status!(
             "building {prefix}: {} with {}, each with {} and {}",
             counted(prefix.states() as usize, "state"),

@@ -1,7 +1,8 @@
 //! Clusters whose processes are threads of this process.
 
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
@@ -449,6 +450,40 @@ fn every_damaged_byte_of_a_part_is_noticed() {
         changed[at] ^= 4;
         assert!(!joins(&changed), "byte {at}");
         assert!(!joins(&bytes[..at]), "{at} bytes");
+    }
+}
+
+/// Cancels work once another thread says so.
+struct Flag<'a>(&'a AtomicBool);
+
+impl Observer for Flag<'_> {
+    fn cancelled(&self) -> bool {
+        self.0.load(Relaxed)
+    }
+}
+
+#[test]
+fn a_process_that_waits_for_others_is_cancelled() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("table.sht");
+    for (process, processes) in [(0, 2), (1, 2), (1, 3)] {
+        let addresses = free_addresses(processes);
+        // Patience ends the test, with another error, if the wait does not look at the observer.
+        let member =
+            ClusterMember::new(addresses.clone(), process, "secret").unwrap().patience(Duration::from_secs(60));
+        let cancelled = AtomicBool::new(false);
+        let work_dir = dir.path().join(format!("work-{process}-of-{processes}"));
+        let builder = builder(4, 3, 16, Encoding::Byte, false).work_dir(work_dir);
+        let error = thread::scope(|scope| {
+            let waiting = scope.spawn(|| builder.build_part(&path, &member, &Flag(&cancelled)).unwrap_err());
+            // The process has begun to wait when it accepts connections.
+            while TcpStream::connect(&addresses[process]).is_err() {
+                thread::sleep(Duration::from_millis(10));
+            }
+            cancelled.store(true, Relaxed);
+            waiting.join().unwrap()
+        });
+        assert!(matches!(error, BuilderError::Cancelled), "process {process} of {processes}: {error}");
     }
 }
 

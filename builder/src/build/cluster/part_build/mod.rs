@@ -139,7 +139,22 @@ impl ClusterProcess<'_> {
         let found = StoredPart::scan(&*storage, &work_dir, spec)?;
         let beginning = self.beginning(path, &locked, &found)?;
         let link = Arc::new(Link::default());
-        let Peers { streams, found: beginnings } = connect(self.member, self.common(), beginning, &link)?;
+        link.cancelled_by(self.observer, || self.run_with(&link, path, locked, manifest, &found, beginning))
+    }
+
+    /// Builds the part together with the processes that connect.
+    fn run_with(
+        &self,
+        link: &Arc<Link>,
+        path: &Path,
+        locked: LockedDir,
+        manifest: Option<Manifest>,
+        found: &[StoredPart],
+        beginning: Beginning,
+    ) -> Result<PartReport> {
+        let (spec, storage) = (self.options.spec, OsFileSystem::shared());
+        let work_dir = self.options.work_dir_of(path);
+        let Peers { streams, found: beginnings } = connect(self.member, self.common(), beginning, link)?;
         let decision = decide(&beginnings, self.member.process()).map_err(|why| self.cannot_begin(why))?;
         let params = self.params_of(decision.partitions, &locked.path)?;
         let partitioning = || Partitioning::new(Numbering::of(spec), params.fixed_pieces, params.segment_words);
@@ -161,7 +176,7 @@ impl ClusterProcess<'_> {
         };
         let receiver = Arc::clone(&inbox);
         let deliver = move |parcel| receiver.deliver(parcel);
-        let exchange = Exchange::start(&link, streams, self.member.process(), share, deliver);
+        let exchange = Exchange::start(link, streams, self.member.process(), share, deliver);
         let mut build = PartBuild {
             process: self,
             params: PartitionParams { spill_bytes: 4 * share, ..params },
@@ -175,7 +190,7 @@ impl ClusterProcess<'_> {
         };
         let obsolete = obsolete(&beginnings, &decision, self.member.process());
         self.pool.install(|| {
-            build.fetch_layers(&decision.work, &found)?;
+            build.fetch_layers(&decision.work, found)?;
             build.run(path, || remove_parts(&OsFileSystem::shared(), &work_dir, &obsolete))
         })?;
         build.exchange.finish();
