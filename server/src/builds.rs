@@ -124,7 +124,7 @@ impl BuildJob {
         let (state, error) = match built {
             Ok(Ok(_)) => (BuildState::Done, None),
             Ok(Err(BuilderError::Cancelled)) => (BuildState::Cancelled, None),
-            Ok(Err(error)) => (BuildState::Failed, Some(ApiError::internal(error).to_string())),
+            Ok(Err(error)) => (BuildState::Failed, Some(ApiError::failure(&error).to_string())),
             Err(_) => (BuildState::Failed, Some("this is an error of the server".to_owned())),
         };
         let end = BuildEnd { seconds: self.began.elapsed().as_secs_f64(), state, error };

@@ -77,6 +77,12 @@ impl ApiError {
         ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, message)
     }
 
+    /// Creates the error for a fault of the server or of its files, with all causes.
+    pub fn failure(error: &dyn std::error::Error) -> ApiError {
+        let causes = std::iter::successors(Some(error), |error| error.source());
+        ApiError::internal(causes.map(ToString::to_string).collect::<Vec<_>>().join(": "))
+    }
+
     /// Returns the body of the answer.
     pub fn body(&self) -> serde_json::Value {
         serde_json::json!({ "error": self.message })
@@ -113,7 +119,7 @@ impl From<TableError> for ApiError {
     fn from(error: TableError) -> ApiError {
         match error {
             TableError::Absent { .. } => ApiError::missing(error),
-            _ => ApiError::internal(error),
+            _ => ApiError::failure(&error),
         }
     }
 }
@@ -123,7 +129,7 @@ impl From<BuilderError> for ApiError {
         match error {
             BuilderError::NoMirroredForm(_) => ApiError::invalid(error),
             BuilderError::Resources(_) | BuilderError::MemoryLimit { .. } => ApiError::unavailable(error),
-            _ => ApiError::internal(error),
+            _ => ApiError::failure(&error),
         }
     }
 }

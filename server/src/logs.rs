@@ -1,10 +1,10 @@
 //! The logs of tournaments in a directory. A log may still be written.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use sternhalma_ggp::arena::{GameLog, GameRecord, Schedule, Standings};
+use sternhalma_ggp::arena::{GameLog, GameRecord, LogError, Schedule, Standings};
 
 use crate::error::ApiError;
 use crate::files::FileIdentity;
@@ -19,7 +19,14 @@ const MOST_BYTES: u64 = 1 << 30;
 #[derive(Debug)]
 pub struct LogStore {
     dir: Option<PathBuf>,
-    read: Mutex<HashMap<String, Arc<ReadLog>>>,
+    read: Mutex<HashMap<String, Known>>,
+}
+
+/// The result of the last attempt to read a file. A file that is no log is read again only after a change.
+#[derive(Debug)]
+struct Known {
+    file: FileIdentity,
+    log: Result<Arc<ReadLog>, ApiError>,
 }
 
 /// A log, as far as it was written.
@@ -32,7 +39,6 @@ pub struct ReadLog {
     /// The games, in the order in which they ended.
     pub games: Vec<GameRecord>,
     results: OnceLock<LogResults>,
-    file: FileIdentity,
 }
 
 /// The results in a log.
@@ -98,26 +104,31 @@ impl LogStore {
         let path = self.dir.as_ref().filter(|_| plain).ok_or_else(missing)?.join(name);
         let file = FileIdentity::of(&path).filter(|_| path.is_file()).ok_or_else(missing)?;
         if let Some(log) = self.known(name, file) {
-            return Ok(log);
+            return log;
         }
-        let log = Arc::new(read_file(name, &path, file)?);
-        self.read.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), log.clone());
-        Ok(log)
+        if file.bytes() > MOST_BYTES {
+            return Err(ApiError::internal(format!("{name}: the log has more than 1 GiB")));
+        }
+        let log = match GameLog::read(&path) {
+            // The system may be able to read the file the next time.
+            Err(error @ LogError::Io { .. }) => return Err(ApiError::failure(&error)),
+            read => read.map_err(|error| ApiError::failure(&error)).and_then(|log| checked(name, log)),
+        };
+        let log = log.map(Arc::new);
+        let known = Known { file, log: log.clone() };
+        self.read.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), known);
+        log
     }
 
-    fn known(&self, name: &str, file: FileIdentity) -> Option<Arc<ReadLog>> {
+    fn known(&self, name: &str, file: FileIdentity) -> Option<Result<Arc<ReadLog>, ApiError>> {
         let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        read.get(name).filter(|log| log.file == file).cloned()
+        read.get(name).filter(|known| known.file == file).map(|known| known.log.clone())
     }
 }
 
-fn read_file(name: &str, path: &Path, file: FileIdentity) -> Result<ReadLog, ApiError> {
-    if file.bytes() > MOST_BYTES {
-        return Err(ApiError::internal(format!("{name}: the log has more than 1 GiB")));
-    }
-    let (schedule, games) = GameLog::read(path).map_err(ApiError::internal)?;
+fn checked(name: &str, (schedule, games): (Schedule, Vec<GameRecord>)) -> Result<ReadLog, ApiError> {
     schedule.check().map_err(|error| ApiError::internal(format!("{name}: {error}")))?;
-    Ok(ReadLog { name: name.to_owned(), schedule, games, results: OnceLock::new(), file })
+    Ok(ReadLog { name: name.to_owned(), schedule, games, results: OnceLock::new() })
 }
 
 fn is_log(name: &str) -> bool {

@@ -9,6 +9,7 @@ use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use bytesize::ByteSize;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -95,6 +96,12 @@ const LEVEL: i32 = 19;
 /// The interval at which appended entries are synced to the disk.
 const SYNC_INTERVAL: Duration = Duration::from_secs(1);
 
+/// The longest line, in bytes. The longest games have less than a megabyte.
+const MAX_LINE: u64 = 16 << 20;
+
+/// The largest compressed log that is read, in decompressed bytes: a small file may contain any number of them.
+const MAX_DECOMPRESSED: u64 = 1 << 30;
+
 /// An error of a log.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -134,6 +141,17 @@ pub enum LogError {
     Compressed {
         /// The file.
         path: PathBuf,
+    },
+    /// The log is compressed, and too large.
+    #[error(
+        "{path}: the compressed log has more than {} when it is decompressed; if it is a log, decompress it with `zstd -d`",
+        ByteSize(*most)
+    )]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The decompressed bytes that are read.
+        most: u64,
     },
     /// The file cannot be created.
     #[error(transparent)]
@@ -366,10 +384,18 @@ fn checked(line: &[u8]) -> Result<Cow<'_, [u8]>, String> {
 fn read<E: LogEntry>(path: &Path) -> Result<ParsedLog<E>, LogError> {
     let io = |source| LogError::Io { path: path.to_owned(), source };
     let file = File::open(path).map_err(io)?;
-    if is_compressed(path) { parse(zstd::Decoder::new(file).map_err(io)?, path) } else { parse(file, path) }
+    if !is_compressed(path) {
+        return parse(file, path);
+    }
+    parse_within(zstd::Decoder::new(file).map_err(io)?, path, MAX_DECOMPRESSED)
 }
 
 fn parse<E: LogEntry>(file: impl Read, path: &Path) -> Result<ParsedLog<E>, LogError> {
+    parse_within(file, path, u64::MAX)
+}
+
+/// Parses a log of at most `most` bytes.
+fn parse_within<E: LogEntry>(file: impl Read, path: &Path, most: u64) -> Result<ParsedLog<E>, LogError> {
     let mut reader = BufReader::new(file);
     let mut parsed = ParsedLog { head: None, entries: Vec::new(), length: 0 };
     let mut text = Vec::new();
@@ -377,8 +403,16 @@ fn parse<E: LogEntry>(file: impl Read, path: &Path) -> Result<ParsedLog<E>, LogE
     let mut lines: HashMap<String, (usize, u64)> = HashMap::new();
     for line in 1.. {
         text.clear();
-        let length = reader.read_until(b'\n', &mut text);
-        let length = length.map_err(|source| LogError::Io { path: path.to_owned(), source })?;
+        let left = most - parsed.length;
+        let length = (&mut reader).take(left.saturating_add(1).min(MAX_LINE + 1)).read_until(b'\n', &mut text);
+        let length = length.map_err(|source| LogError::Io { path: path.to_owned(), source })? as u64;
+        if length > left {
+            return Err(LogError::TooLarge { path: path.to_owned(), most });
+        }
+        if length > MAX_LINE {
+            let expected = format!("a line of at most {}", ByteSize(MAX_LINE));
+            return Err(malformed(path, line, expected, "it is longer, so the file is damaged or no log".to_owned()));
+        }
         if !text.ends_with(b"\n") {
             break;
         }
@@ -409,7 +443,7 @@ fn parse<E: LogEntry>(file: impl Read, path: &Path) -> Result<ParsedLog<E>, LogE
                 parsed.entries.push(entry);
             }
         }
-        parsed.length += length as u64;
+        parsed.length += length;
     }
     Ok(parsed)
 }
@@ -606,6 +640,29 @@ mod tests {
         assert_eq!(std::fs::read(&compressed).unwrap(), bytes);
         std::fs::write(&compressed, b"{}").unwrap();
         assert!(GameLog::read(&compressed).unwrap_err().to_string().contains("cannot use the log"));
+    }
+
+    #[test]
+    fn small_files_with_endless_contents_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let message = |name: &str, bytes: &[u8]| {
+            let path = dir.path().join(name);
+            std::fs::write(&path, bytes).unwrap();
+            let error = GameLog::read(&path).unwrap_err().to_string();
+            error.replace(&path.display().to_string(), "log")
+        };
+        let zeros = vec![0; 17 << 20];
+        let expected = "log: line 1 is not a line of at most 16.0 MiB: it is longer, so the file is damaged or no log";
+        assert_eq!(message("zeros.ndjson", &zeros), expected);
+        assert_eq!(message("zeros.ndjson.zst", &zstd::bulk::compress(&zeros, 1).unwrap()), expected);
+        // After the head, any number of lines follow.
+        let schedule = schedule(2, &["a", "b"], &[4]);
+        let log = to_bytes(&schedule, &[record(0), record(1)]).unwrap();
+        let path = Path::new("log");
+        let within = |most| parse_within::<GameRecord>(&*log, path, most).map(|parsed| parsed.entries.len());
+        assert_eq!(within(log.len() as u64).unwrap(), 2);
+        let error = within(log.len() as u64 - 1).unwrap_err().to_string();
+        assert!(error.starts_with("log: the compressed log has more than "), "{error}");
     }
 
     #[test]

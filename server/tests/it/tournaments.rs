@@ -1,7 +1,7 @@
 //! Tournament logs, finished and running.
 
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -72,6 +72,21 @@ fn results_are_those_of_the_log() {
     let game = server.value("/api/tournaments/rules.ndjson/games/3");
     assert_eq!((&game["record"], &game["number"]), (&json!(null), &json!(3)));
     assert!(game["moves"].as_array().unwrap().len() >= 5);
+}
+
+#[test]
+fn a_small_file_with_endless_contents_is_no_log() {
+    let logs = tempfile::tempdir().unwrap();
+    let path = logs.path().join("zeros.ndjson.zst");
+    let zeros = std::io::repeat(0).take(64 << 20);
+    zstd::stream::copy_encode(zeros, std::fs::File::create(&path).unwrap(), 1).unwrap();
+    assert!(path.metadata().unwrap().len() < 1 << 20);
+    let server = server(&logs);
+    for _ in 0..2 {
+        let list = server.value("/api/tournaments");
+        let error = list["unreadable"][0]["error"].as_str().unwrap();
+        assert!(error.contains("line 1 is not a line of at most 16.0 MiB"), "{error}");
+    }
 }
 
 #[test]
