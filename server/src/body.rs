@@ -9,10 +9,10 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
 use hyper::body::Body as _;
 use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use crate::connections::Connection;
 use crate::error::ApiError;
@@ -26,6 +26,7 @@ const UNIT: usize = 1 << 10;
 pub struct Bodies {
     most: usize,
     time: Duration,
+    pause: Duration,
     /// The memory that is left, in units.
     memory: Semaphore,
 }
@@ -34,32 +35,46 @@ impl Bodies {
     /// Creates the memory for bodies.
     pub fn new(limits: &ClientLimits) -> Bodies {
         let units = (limits.all_body_bytes / UNIT).min(Semaphore::MAX_PERMITS);
-        Bodies { most: limits.body_bytes, time: limits.body_time, memory: Semaphore::new(units) }
+        Bodies {
+            most: limits.body_bytes,
+            time: limits.body_time,
+            pause: limits.body_pause,
+            memory: Semaphore::new(units),
+        }
     }
 
-    /// Receives a body. Its memory is taken at once, by its announced length or else by the limit.
-    async fn receive(&self, body: Body) -> Result<(Bytes, Option<SemaphorePermit<'_>>), ApiError> {
-        let hint = body.size_hint();
-        if hint.exact() == Some(0) {
-            return Ok((Bytes::new(), None));
-        }
+    /// Receives a body. Its memory is taken as it arrives, so that a client that sends nothing holds none.
+    async fn receive(&self, mut body: Body) -> Result<(Bytes, Option<SemaphorePermit<'_>>), ApiError> {
         let too_long = || {
             let most = self.most;
             ApiError::too_large(format!("the body has more than {most} bytes"))
         };
-        if hint.lower() > self.most as u64 {
+        if body.size_hint().lower() > self.most as u64 {
             return Err(too_long());
         }
-        let expected = hint.exact().map_or(self.most, |exact| exact as usize);
-        let units = u32::try_from(expected.div_ceil(UNIT)).unwrap_or(u32::MAX);
-        let full = |_| ApiError::busy("the server receives too many bodies at a time");
-        let permit = self.memory.try_acquire_many(units).map_err(full)?;
-        match timeout(self.time, Limited::new(body, self.most).collect()).await {
-            Ok(Ok(whole)) => Ok((whole.to_bytes(), Some(permit))),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long()),
-            Ok(Err(_)) => Err(ApiError::invalid("the body is not complete")),
-            Err(_) => Err(ApiError::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time")),
+        let late = |_| ApiError::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time");
+        let end = Instant::now() + self.time;
+        let mut whole = Vec::new();
+        let mut memory: Option<SemaphorePermit<'_>> = None;
+        loop {
+            let next_end = end.min(Instant::now() + self.pause);
+            let Some(frame) = timeout_at(next_end, body.frame()).await.map_err(late)? else { break };
+            let frame = frame.map_err(|_| ApiError::invalid("the body is not complete"))?;
+            let Some(data) = frame.data_ref() else { continue };
+            if whole.len() + data.len() > self.most {
+                return Err(too_long());
+            }
+            let held = memory.as_ref().map_or(0, SemaphorePermit::num_permits);
+            let more = (whole.len() + data.len()).div_ceil(UNIT) - held;
+            let full = |_| ApiError::busy("the server receives too many bodies at a time");
+            let more = self.memory.try_acquire_many(more as u32).map_err(full)?;
+            match &mut memory {
+                Some(memory) => memory.merge(more),
+                None => memory = Some(more),
+            }
+            whole.extend_from_slice(data);
         }
+        Ok((whole.into(), memory))
     }
 }
 

@@ -16,6 +16,9 @@ use rand::RngExt;
 
 use crate::error::ApiError;
 
+/// The longest head of a request, in bytes. The longest query is that of an analysis after many moves.
+pub const MOST_HEAD: usize = 64 << 10;
+
 /// The name of the cookie with the token.
 const COOKIE_NAME: &str = "sternhalma-token";
 
@@ -98,7 +101,9 @@ impl Guard {
 
     fn check(&self, request: &Request) -> Result<(), ApiError> {
         let headers = request.headers();
+        check_head(request)?;
         self.check_host(headers)?;
+        check_target(request.uri())?;
         if request.uri().path().starts_with("/api") {
             check_site(headers)?;
         }
@@ -129,9 +134,33 @@ pub async fn guard(State(guard): State<Arc<Guard>>, request: Request, next: Next
     response
 }
 
+/// Checks the length of the head of a request, without the blanks that it may contain around values.
+fn check_head(request: &Request) -> Result<(), ApiError> {
+    let line = request.method().as_str().len() + " ".len() + request.uri().to_string().len() + " HTTP/1.1\r\n".len();
+    let fields = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len());
+    if line + fields.sum::<usize>() + "\r\n".len() <= MOST_HEAD {
+        return Ok(());
+    }
+    let message = format!("the head of the request has more than {MOST_HEAD} bytes");
+    Err(ApiError::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, message))
+}
+
+/// Checks that the target is a path, not the whole address that clients send to proxies: it could name another host than
+/// the header `Host`.
+fn check_target(uri: &Uri) -> Result<(), ApiError> {
+    match uri.scheme() {
+        None => Ok(()),
+        Some(_) => Err(ApiError::invalid("the target is a whole address; expected a path, such as `/api/tables`")),
+    }
+}
+
 /// Checks that a request to the interface does not come from the page of another site.
 fn check_site(headers: &HeaderMap) -> Result<(), ApiError> {
     let refused = || ApiError::forbidden("the interface answers only its own page and programs, not other web sites");
+    // A browser sends each of them at most once. Several values could be read differently elsewhere.
+    if [SEC_FETCH_SITE, ORIGIN].iter().any(|name| headers.get_all(name).iter().count() > 1) {
+        return Err(refused());
+    }
     let site = headers.get(SEC_FETCH_SITE).map(HeaderValue::as_bytes);
     if site.is_some_and(|site| site != b"same-origin" && site != b"none") {
         return Err(refused());
@@ -149,8 +178,8 @@ fn host_name(host: &str) -> Option<&str> {
         Some(rest) => rest.split_once(']')?,
         None => host.split_at(host.find(':').unwrap_or(host.len())),
     };
-    let digits = port.strip_prefix(':').unwrap_or("0");
-    let valid = port.is_empty() || !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let valid = port.is_empty() || port.strip_prefix(':').is_some_and(is_number);
     valid.then(|| name.strip_suffix('.').unwrap_or(name))
 }
 
@@ -175,9 +204,17 @@ mod tests {
         for host in ["localhost", "LOCALHOST:80", "localhost.", "127.0.0.1:8080", "127.9.9.9", "[::1]:80", "[::1]"] {
             assert!(owns(&local, host), "{host}");
         }
-        for host in
-            ["", "example.com", "localhost.example.com", "127.0.0.1.example.com", "10.0.0.1", "localhost:x", "[::1"]
-        {
+        for host in [
+            "",
+            "example.com",
+            "localhost.example.com",
+            "127.0.0.1.example.com",
+            "10.0.0.1",
+            "localhost:x",
+            "[::1",
+            "[::1]x",
+            "[::1]80",
+        ] {
             assert!(!owns(&local, host), "{host}");
         }
         let named = guard_of("Board.lan", "10.0.0.7");

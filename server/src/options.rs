@@ -47,6 +47,8 @@ pub struct ClientLimits {
     pub head_time: Duration,
     /// The time to send the body of a request.
     pub body_time: Duration,
+    /// The longest pause in a body.
+    pub body_pause: Duration,
     /// The most bytes of a body.
     pub body_bytes: usize,
     /// The most bytes of all bodies that are being received.
@@ -57,6 +59,8 @@ pub struct ClientLimits {
     pub search_time: Duration,
     /// The time that a client may take to receive an answer that waits to be sent.
     pub send_time: Duration,
+    /// The disk space that builds of tables leave free, in bytes.
+    pub disk_reserve: u64,
 }
 
 impl Default for ClientLimits {
@@ -65,11 +69,13 @@ impl Default for ClientLimits {
             connections: 512,
             head_time: Duration::from_secs(20),
             body_time: Duration::from_secs(20),
+            body_pause: Duration::from_secs(5),
             body_bytes: 8 << 20,
             all_body_bytes: 64 << 20,
             answer_time: Duration::from_secs(30),
             search_time: Duration::from_secs(3600),
             send_time: Duration::from_secs(20),
+            disk_reserve: 1 << 30,
         }
     }
 }

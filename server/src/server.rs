@@ -26,7 +26,7 @@ use crate::api;
 use crate::app::App;
 use crate::body::{Bodies, receive_body};
 use crate::connections::{Connections, Place};
-use crate::guard::{Guard, guard};
+use crate::guard::{Guard, MOST_HEAD, guard};
 use crate::log::{RequestLog, log_request};
 use crate::options::{ClientLimits, ServerOptions};
 use crate::page::asset;
@@ -36,9 +36,6 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// The time that requests have to end when the server stops.
 const STOP_TIME: Duration = Duration::from_secs(5);
-
-/// The longest head of a request, in bytes. The longest query is that of an analysis after many moves.
-const MOST_HEAD: usize = 64 << 10;
 
 /// The answer to connections while every connection is in use.
 const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\n\

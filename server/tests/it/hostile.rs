@@ -72,17 +72,24 @@ fn huge_heads_and_bodies_are_refused() {
     check_alive(&server);
 }
 
+/// The head of a request with a large body.
+const LARGE: &str = "content-type: application/json\r\ncontent-length: 1048576\r\n";
+
 #[test]
 fn bodies_share_a_limited_memory() {
     let server = TestServer::with(|options| {
         options.limits.body_bytes = 1 << 20;
         options.limits.all_body_bytes = 2 << 20;
+        options.limits.body_time = PATIENCE;
+        options.limits.body_pause = PATIENCE;
     });
-    let lines = "content-type: application/json\r\ncontent-length: 1048576\r\n";
+    let mut large = head("POST", "/api/records/parse", LARGE);
+    large.extend(vec![b' '; (1 << 20) - 1]);
     let began = Instant::now();
     let message = loop {
-        let waiting = [(); 2].map(|()| write(&server, &head("POST", "/api/records/parse", lines)));
-        // If the small body comes before one of the large ones, then that one is refused instead of the small one.
+        // Both bodies lack their last byte.
+        let waiting = [(); 2].map(|()| write(&server, &large));
+        // If the small body comes before the last parts of a large one, then that one is refused instead of the small one.
         std::thread::sleep(Duration::from_millis(50));
         let answer = server.request("POST", "/api/records/parse", &[("content-type", "application/json")], b"{}");
         drop(waiting);
@@ -93,6 +100,55 @@ fn bodies_share_a_limited_memory() {
     };
     assert!(message.contains("too many bodies"), "{message}");
     check_alive(&server);
+}
+
+#[test]
+fn bodies_that_do_not_come_hold_no_memory() {
+    let server = TestServer::with(|options| {
+        options.limits.body_bytes = 1 << 20;
+        options.limits.all_body_bytes = 1 << 20;
+        options.limits.body_time = PATIENCE;
+        options.limits.body_pause = PATIENCE;
+    });
+    let chunked = "content-type: application/json\r\ntransfer-encoding: chunked\r\n";
+    let idle: Vec<TcpStream> =
+        (0..40).map(|index| write(&server, &head("POST", "/api/records/parse", [LARGE, chunked][index % 2]))).collect();
+    // The server reads the heads in the order of the connections, and these bodies while the others are idle.
+    for _ in 0..10 {
+        let message =
+            server.request("POST", "/api/records/parse", &[("content-type", "application/json")], b"{}").error(400);
+        assert!(message.contains("text"), "{message}");
+    }
+    drop(idle);
+    check_alive(&server);
+}
+
+#[test]
+fn a_pause_ends_a_body() {
+    let server = TestServer::with(|options| {
+        options.limits.body_time = PATIENCE * 10;
+        options.limits.body_pause = Duration::from_millis(100);
+    });
+    for lines in [LARGE, "content-type: application/json\r\ntransfer-encoding: chunked\r\n"] {
+        let mut body = head("POST", "/api/records/parse", lines);
+        body.extend(b"5\r\n{\"tex\r\n");
+        assert_eq!(Answer::read(write(&server, &body)).error(408), "the body did not arrive in time");
+    }
+}
+
+#[test]
+fn heads_have_at_most_64_kib() {
+    let server = TestServer::start();
+    let answer = |length: usize| {
+        let empty = head("GET", "/healthz", "x: \r\n").len();
+        let request = head("GET", "/healthz", &format!("x: {}\r\n", "y".repeat(length - empty)));
+        assert_eq!(request.len(), length);
+        Answer::read(write(&server, &request))
+    };
+    assert_eq!(answer(64 << 10).status, 200);
+    for length in [(64 << 10) + 1, 70_000, 100_000] {
+        answer(length).error(431);
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::client::TestServer;
+use crate::client::{Answer, TestServer};
 
 /// A path of every kind, with its method.
 const PATHS: [(&str, &str); 6] = [
@@ -18,7 +18,7 @@ const PATHS: [(&str, &str); 6] = [
 fn other_hosts_are_refused_on_every_path() {
     let server = TestServer::start();
     for (method, path) in PATHS {
-        for host in ["example.com", "localhost.example.com", "10.1.2.3", "localhost:x"] {
+        for host in ["example.com", "localhost.example.com", "10.1.2.3", "localhost:x", "[::1]x", "[::1]80"] {
             let message = server.request(method, path, &[("host", host)], b"").error(403);
             assert!(message.contains("`Host`"), "{message}");
         }
@@ -51,8 +51,31 @@ fn other_sites_are_refused_on_every_path_of_the_interface() {
             assert_ne!(server.request(method, path, &headers, b"").status, 403, "{path}");
         }
     }
+    let own = format!("http://localhost:{}", server.address.port());
+    for (method, path) in PATHS.into_iter().filter(|(_, path)| path.starts_with("/api")) {
+        for headers in [
+            [("sec-fetch-site", "same-origin"), ("sec-fetch-site", "cross-site")],
+            [("sec-fetch-site", "same-origin"), ("sec-fetch-site", "same-origin")],
+            [("origin", &*own), ("origin", "http://example.com")],
+            [("origin", &*own), ("origin", &*own)],
+        ] {
+            let message = server.request(method, path, &headers, b"").error(403);
+            assert!(message.contains("other web sites"), "{message}");
+        }
+    }
     // A link from another site may open the page.
     assert_eq!(server.request("GET", "/", &[("sec-fetch-site", "cross-site")], b"").status, 200);
+}
+
+#[test]
+fn targets_are_paths() {
+    let server = TestServer::start();
+    for host in ["example.com", "localhost"] {
+        let mut stream = server.connect();
+        server.send(&mut stream, "GET", &format!("http://{host}/api/tables"), &[], b"").unwrap();
+        let message = Answer::read(stream).error(400);
+        assert!(message.contains("expected a path"), "{message}");
+    }
 }
 
 #[test]
