@@ -30,6 +30,12 @@ pub struct App {
     pub proofs: Proofs,
     /// The threads for look-ups.
     pub work: Work,
+    /// The thread for passes over a whole table, which delay no other look-up.
+    pub passes: Work,
+    /// The thread that reads the logs of tournaments.
+    pub log_reader: Work,
+    /// The disk space that builds leave free, in bytes.
+    pub disk_reserve: u64,
     /// The running searches.
     pub searches: Searches,
     /// The builds.
@@ -56,6 +62,9 @@ impl App {
             rulesheets: RulesheetStore::new(options.rulesheets.clone()),
             proofs: Proofs::new(options.threads, options.search_memory / 8, options.limits.answer_time),
             work: Work::new(options.threads, options.limits.answer_time)?,
+            passes: Work::new(1, options.limits.answer_time)?,
+            log_reader: Work::new(1, options.limits.answer_time)?,
+            disk_reserve: options.limits.disk_reserve,
             searches: Searches::new(options.threads, options.search_memory),
             builds: Arc::default(),
             roster: Roster::built_in(),

@@ -1,5 +1,7 @@
 //! Work that may wait for a disk, off the threads that serve connections.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
@@ -14,22 +16,34 @@ pub struct Work {
     time: Duration,
 }
 
-/// The time at which a request must be answered.
-#[derive(Clone, Copy, Debug)]
-pub struct Deadline(Instant);
+/// The time at which a request must be answered, and whether its client still waits.
+#[derive(Clone, Debug)]
+pub struct Deadline {
+    end: Instant,
+    has_left: Arc<AtomicBool>,
+}
+
+/// A client that waits. Its drop tells the job that nobody needs the result.
+struct Waiting(Arc<AtomicBool>);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
 
 impl Deadline {
     /// Creates a deadline that is `time` away.
     pub fn after(time: Duration) -> Deadline {
-        Deadline(Instant::now() + time)
+        Deadline { end: Instant::now() + time, has_left: Arc::default() }
     }
 
-    /// Tests whether the time has passed.
+    /// Tests whether the time has passed, or the client has left.
     ///
     /// # Errors
-    /// If it has.
-    pub fn check(self) -> Result<(), ApiError> {
-        if Instant::now() < self.0 { Ok(()) } else { Err(late()) }
+    /// If so.
+    pub fn check(&self) -> Result<(), ApiError> {
+        if Instant::now() < self.end && !self.has_left.load(Relaxed) { Ok(()) } else { Err(late()) }
     }
 }
 
@@ -56,6 +70,7 @@ impl Work {
         job: impl FnOnce(Deadline) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
         let deadline = Deadline::after(self.time);
+        let _waiting = Waiting(deadline.has_left.clone());
         let (sender, result) = oneshot::channel();
         self.threads.spawn(move || {
             // A client that has left needs no result.
@@ -74,6 +89,25 @@ fn late() -> ApiError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_job_ends_when_its_client_leaves() {
+        let work = Work::new(1, Duration::from_secs(3600)).unwrap();
+        let (started, running) = oneshot::channel();
+        let endless = work.run(|deadline| {
+            let _ = started.send(());
+            while deadline.check().is_ok() {
+                std::thread::yield_now();
+            }
+            Ok(1)
+        });
+        tokio::select! {
+            _ = endless => unreachable!("the job does not end by itself"),
+            _ = running => {}
+        }
+        // The only thread is free again.
+        assert_eq!(work.run(|_| Ok(2)).await, Ok(2));
+    }
 
     #[tokio::test]
     async fn jobs_wait_for_a_thread_and_end_in_time() {

@@ -65,7 +65,12 @@ fn start_build(app: &App, body: &BuildBody) -> Result<BuildReport, ApiError> {
     let prefix = body.within.map_or(Ok(Prefix::whole(board)), |within| Prefix::new(board, within))?;
     let encoding = body.encoding.as_deref().map_or(Ok(Encoding::Byte), str::parse).map_err(ApiError::invalid)?;
     let (name, path) = (table_name(prefix, encoding), app.tables.dir().default_path(prefix, encoding));
-    let builder = TableBuilder::new(prefix).encoding(encoding).threads(app.threads).memory_limit(app.build_memory);
+    let builder = TableBuilder::new(prefix)
+        .encoding(encoding)
+        .threads(app.threads)
+        .memory_limit(app.build_memory)
+        // Several builds, one after another, must not fill the disk.
+        .disk_reserve(app.disk_reserve);
     if path.exists() && !builder.work_dir_exists(&path) {
         return Err(ApiError::conflict(format!("the table `{name}` exists")));
     }

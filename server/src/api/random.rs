@@ -40,11 +40,18 @@ struct RandomAnswer {
     distance: u8,
 }
 
-/// Returns a random state at a distance; every state at the distance is equally likely. Returns `None` if there is
-/// none.
+/// A random state at a distance, or what is left to do to find it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Draw {
+    Found(Rank),
+    /// The distance is rare. The state is the one with this index among those at the distance.
+    Rare(u64),
+}
+
+/// Draws a random state at a distance; every state at the distance is equally likely. Returns `None` if there is none.
 ///
-/// Cost: a few look-ups at a common distance, and at a rare one a pass over the table.
-fn random_state(table: &Table, distance: u8, seed: u64, deadline: Deadline) -> Result<Option<Rank>, ApiError> {
+/// Cost: a few look-ups at a common distance. At a rare one, a [pass](nth_state) over the table follows.
+fn draw(table: &Table, distance: u8, seed: u64, deadline: &Deadline) -> Result<Option<Draw>, ApiError> {
     let at_distance = table.info().layers.get(usize::from(distance)).copied().unwrap_or(0);
     if at_distance == 0 {
         return Ok(None);
@@ -55,14 +62,14 @@ fn random_state(table: &Table, distance: u8, seed: u64, deadline: Deadline) -> R
         let rank = Rank(rng.random_range(0..table.prefix().states()));
         let probe = table.probe(rank.state(table.board().pieces()))?;
         if probe.distance().is_some_and(|found| found.0 == distance) {
-            return Ok(Some(rank));
+            return Ok(Some(Draw::Found(rank)));
         }
     }
-    nth_state(table, distance, rng.random_range(0..at_distance), deadline)
+    Ok(Some(Draw::Rare(rng.random_range(0..at_distance))))
 }
 
 /// Returns the state with this index among those at a distance, in the order of their ranks.
-fn nth_state(table: &Table, distance: u8, mut index: u64, deadline: Deadline) -> Result<Option<Rank>, ApiError> {
+fn nth_state(table: &Table, distance: u8, mut index: u64, deadline: &Deadline) -> Result<Option<Rank>, ApiError> {
     let states = table.prefix().states();
     let mut stream = DistanceStream::new(table, 0..states)?;
     let mut part = vec![0; PART];
@@ -87,18 +94,28 @@ pub async fn random(
     Name(name): Name,
     Params(params): Params<RandomParams>,
 ) -> Result<Response, ApiError> {
+    let RandomParams { distance, player: Player(side), seed } = params;
+    let seed = seed.unwrap_or_else(|| rand::rng().random());
     let shared = app.clone();
-    let draw = move |deadline| {
+    let first = move |deadline: Deadline| {
         let open = shared.tables.open(&name)?;
-        let (table, RandomParams { distance, player: Player(side), seed }) = (&*open.table, params);
-        let seed = seed.unwrap_or_else(|| rand::rng().random());
         let none = || ApiError::missing(format!("the table has no state at distance {distance}"));
-        let rank = random_state(table, distance, seed, deadline)?.ok_or_else(none)?;
-        let board = table.board();
-        let state = board.state_text(rank.state(board.pieces()), side);
-        Ok(RandomAnswer { state, player: side.to_string(), rank: rank.0, distance })
+        let drawn = draw(&open.table, distance, seed, &deadline)?.ok_or_else(none)?;
+        Ok((open, drawn))
     };
-    let answer = Json(app.work.run(draw).await?);
+    let (open, drawn) = app.work.run(first).await?;
+    let rank = match drawn {
+        Draw::Found(rank) => rank,
+        Draw::Rare(index) => {
+            let table = open.table.clone();
+            let none = || ApiError::internal("the table has fewer states at the distance than its header says");
+            let pass = move |deadline: Deadline| nth_state(&table, distance, index, &deadline)?.ok_or_else(none);
+            app.passes.run(pass).await?
+        }
+    };
+    let board = open.table.board();
+    let state = board.state_text(rank.state(board.pieces()), side);
+    let answer = Json(RandomAnswer { state, player: side.to_string(), rank: rank.0, distance });
     Ok(([(CACHE_CONTROL, HeaderValue::from_static("no-store"))], answer).into_response())
 }
 
@@ -110,32 +127,36 @@ mod tests {
     use sternhalma_testutil::{Reference, encodings};
 
     use super::*;
+    use crate::options::ServerOptions;
 
     #[test]
     fn every_state_at_a_distance_is_drawn_equally_often() {
         let dir = tempfile::tempdir().unwrap();
         let reference = Reference::search(Prefix::whole(Board::new(3, 2).unwrap()));
-        let deadline = Deadline::after(Duration::from_secs(60));
+        let deadline = &Deadline::after(Duration::from_secs(60));
         let table = reference.write(&dir.path().join("t"), encodings()[1]);
         let states: Vec<u64> = (0..36).filter(|&rank| reference.distances[rank as usize] == 2).collect();
         let draws = 300 * states.len() as u64;
         let mut counts = vec![0; 36];
         for seed in 0..draws {
-            let Rank(rank) = random_state(&table, 2, seed, deadline).unwrap().unwrap();
+            let rank = match draw(&table, 2, seed, deadline).unwrap().unwrap() {
+                Draw::Found(Rank(rank)) => rank,
+                Draw::Rare(_) => panic!("the distance is common"),
+            };
             counts[rank as usize] += 1;
         }
         // A fair count exceeds these bounds, more than 5 standard deviations from 300, about once in a million runs;
         // the seeds are fixed.
         assert!(states.iter().all(|&rank| (210..390).contains(&counts[rank as usize])), "{counts:?}");
         assert_eq!(states.iter().map(|&rank| counts[rank as usize]).sum::<u64>(), draws);
-        assert_eq!(random_state(&table, 200, 1, deadline).unwrap(), None);
+        assert_eq!(draw(&table, 200, 1, deadline).unwrap(), None);
     }
 
     #[test]
     fn states_are_numbered_within_their_distance_in_every_encoding() {
         let dir = tempfile::tempdir().unwrap();
         let reference = Reference::search(Prefix::whole(Board::new(4, 3).unwrap()));
-        let deadline = Deadline::after(Duration::from_secs(60));
+        let deadline = &Deadline::after(Duration::from_secs(60));
         for encoding in encodings() {
             let table = reference.write(&dir.path().join(encoding.to_string()), encoding);
             for distance in 0..=table.max_distance().0 {
@@ -146,5 +167,37 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[tokio::test]
+    async fn a_rare_distance_delays_no_look_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let reference = Reference::search(Prefix::whole(Board::new(5, 5).unwrap()));
+        let table = reference.write(&dir.path().join("t.sht"), encodings()[0]);
+        let deadline = &Deadline::after(Duration::from_secs(60));
+        let is_rare = |seed: &u64| matches!(draw(&table, 0, *seed, deadline), Ok(Some(Draw::Rare(0))));
+        let seed = (0..).find(is_rare);
+        let mut options = ServerOptions::new(dir.path());
+        options.threads = 1;
+        let app = Arc::new(App::new(&options).unwrap());
+        // Another pass over a table takes a long time.
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        let (started, running) = tokio::sync::oneshot::channel();
+        let other = app.passes.run(move |_| {
+            let _ = started.send(());
+            Ok(ended.recv().is_ok())
+        });
+        let params = RandomParams { distance: 0, player: Player(sternhalma_data::Side::X), seed };
+        let rare = tokio::spawn(random(State(app.clone()), Name("t".to_owned()), Params(params)));
+        let look_ups = async {
+            running.await.unwrap();
+            for number in 0..100 {
+                assert_eq!(app.work.run(move |_| Ok(number)).await, Ok(number));
+            }
+            assert!(!rare.is_finished());
+            end.send(()).unwrap();
+            assert_eq!(rare.await.unwrap().unwrap().status(), 200);
+        };
+        assert_eq!(tokio::join!(other, look_ups).0, Ok(true));
     }
 }

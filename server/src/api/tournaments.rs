@@ -70,7 +70,7 @@ pub async fn list(
         }
         Ok(Json(Tournaments { tournaments, unreadable }))
     };
-    app.work.run(list).await
+    app.log_reader.run(list).await
 }
 
 #[derive(Serialize)]
@@ -125,7 +125,7 @@ pub async fn tournament(
             curves,
         }))
     };
-    app.work.run(details).await
+    app.log_reader.run(details).await
 }
 
 #[derive(Deserialize)]
@@ -198,7 +198,7 @@ pub async fn games(
         let (matching, count) = (games.len(), params.count.map_or(MOST_GAMES, |count| MOST_GAMES.min(count as usize)));
         Ok(Json(Games { matching, games: games.into_iter().skip(params.skip as usize).take(count).collect() }))
     };
-    app.work.run(select).await
+    app.log_reader.run(select).await
 }
 
 #[derive(Serialize)]
@@ -232,5 +232,5 @@ pub async fn game(
             moves: if is_board { Vec::new() } else { record.moves.clone() },
         }))
     };
-    app.work.run(read).await
+    app.log_reader.run(read).await
 }
