@@ -117,7 +117,7 @@ fn with_spill(spec: TableSpec, threads: usize, params: PartitionParams, limit: u
 
 /// Returns the parameters of a build that is resumed, with the partitions that it began with: the number of fixed
 /// pieces, and the words of a segment. The slices, which do not belong to the partitions, have at least `least_slices`
-/// pieces, as far as the partitions allow: larger slices take more memory.
+/// pieces, as far as the partitions allow.
 ///
 /// # Errors
 /// The smallest limit that suffices, if this one is too small.
@@ -135,11 +135,11 @@ pub(super) fn resume_params(
     let most = new.slice_pieces.min(spec.prefix.board().pieces() - 1 - fixed_pieces);
     let least_slices = least_slices.min(most);
     let with_slices = |slice_pieces| PartitionParams { fixed_pieces, slice_pieces, segment_words, spill_bytes: 0 };
-    let mut candidates = (least_slices..=most).rev().map(with_slices);
-    candidates.find_map(|params| with_spill(spec, threads, params, limit)).ok_or_else(|| {
-        let least = memory_without_spill(spec, threads, with_slices(least_slices)) + MIN_SPILL.div_ceil(7) * 8;
+    let candidates = || (least_slices..=most).rev().map(with_slices);
+    candidates().find_map(|params| with_spill(spec, threads, params, limit)).ok_or_else(|| {
+        let needed = candidates().map(|params| memory_without_spill(spec, threads, params)).min().unwrap_or(0);
         // People write limits in whole MiB.
-        least.next_multiple_of(1 << 20)
+        (needed + MIN_SPILL.div_ceil(7) * 8).next_multiple_of(1 << 20)
     })
 }
 
