@@ -13,7 +13,7 @@ use indicatif::HumanBytes;
 use sternhalma_builder::BuilderError;
 #[cfg(feature = "cluster")]
 use sternhalma_builder::ClusterError;
-use sternhalma_data::TableError;
+use sternhalma_data::{RuleSet, TableError};
 use sternhalma_engine::ConfigError;
 use sternhalma_files::OutputError;
 use sternhalma_ggp::arena::{ArenaError, Difference, LogError};
@@ -100,7 +100,8 @@ fn hint(error: &(dyn Error + 'static)) -> Option<Cow<'static, str>> {
         _ => error.downcast_ref(),
     };
     if let Some(LogError::OtherRun { difference: Difference::RuleSet { logged, .. }, .. }) = log {
-        return Some(format!("--rules {logged} continues the log").into());
+        let name = RuleSet::from_stored(logged).map_or_else(|_| logged.clone(), |rules| rules.option_name().to_owned());
+        return Some(format!("--rules {name} continues the log").into());
     }
     fixed_hint(error).map(Cow::Borrowed)
 }

@@ -140,6 +140,33 @@ def seals():
     return drawing.svg("Three sealed goals: the sealed cells are green, and the pieces of the wall blue")
 
 
+def parts():
+    """Parts of the board: walls of x with pieces of o behind them."""
+    drawing = Drawing(28, 6, 40)
+    wall = {"a3", "b2", "c1", "a4", "b3", "c2", "d1"}
+    patterns = (
+        ("1. sealed", {"a1", "a2", "b1"}, wall, {"a1", "b1"}),
+        ("2. not sealed", set(), wall, {"a1", "a2", "b1"}),
+        ("3. x wins", set(), {"i8", "h9", "i7", "h8", "g9"}, {"i9"}),
+        ("4. not sealed", set(), {"b9", "a8", "b8", "c9", "a7", "c7"}, {"a9"}),
+    )
+    for number, (title, region, blue, orange) in enumerate(patterns):
+        for x, y in goal_order(9):
+            # The home of o at the top is turned, so that its tip points down. The side corner is not.
+            down, right = {2: (16 - x - y, y - x), 3: (x + y - 5, x - y + 5)}.get(number, (x + y, x - y))
+            if number == 3 and not (x <= 3 and y >= 5 and down >= 0):
+                continue
+            if down > 5:
+                continue
+            point, text = drawing.at(right + 14 * number - 21, down), name(x, y)
+            fill = X_PIECE if text in blue else O_PIECE if text in orange else COVERED if text in region else EMPTY
+            drawing.circle(point, fill, INK if text in region else EDGE)
+            drawing.text(point, text, 12, EMPTY if fill in (X_PIECE, O_PIECE) else INK)
+        left = drawing.at(14 * number - 21, 0)
+        drawing.text((left[0], left[1] + 30), title, 14)
+    return drawing.svg("Four walls of blue pieces with orange pieces behind them; the sealed cells are green")
+
+
 def star():
     """The star board with 121 holes; the diamond is its part between two points."""
     drawing = Drawing(13, 17, 40)
@@ -165,4 +192,4 @@ def prefix():
 
 
 if __name__ == "__main__":
-    write_or_check({"board": board, "moves": moves, "seals": seals, "star": star, "prefix": prefix})
+    write_or_check({"board": board, "moves": moves, "seals": seals, "parts": parts, "star": star, "prefix": prefix})

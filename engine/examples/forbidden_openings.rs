@@ -38,7 +38,7 @@ fn main() -> Result<(), BoardError> {
     for pieces in [6, 10] {
         let board = Board::new(9, pieces)?;
         let paper = ChineseCheckers::new(board, Filter::All);
-        let blocked = ChineseCheckers::new(board, Filter::All).with_rules(RuleSet::BlockedGoal);
+        let blocked = ChineseCheckers::new(board, Filter::All).with_rules(RuleSet::NEWEST);
         let mut rng = Rng::seed_from_u64(1);
         let longest = PLIES[PLIES.len() - 1];
         let permitted: Vec<usize> =

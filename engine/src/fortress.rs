@@ -33,10 +33,7 @@ impl Fortress {
         if moves.is_empty() {
             return None;
         }
-        let sealing = match game.rules() {
-            RuleSet::Paper => self.sealing_move(game, state),
-            RuleSet::BlockedGoal => None,
-        };
+        let sealing = if game.rules() == RuleSet::Paper { self.sealing_move(game, state) } else { None };
         sealing.or_else(|| self.best(game, state, &moves, rng))
     }
 

@@ -188,7 +188,7 @@ impl ChineseCheckers {
     /// Returns the same game with another rule set.
     #[must_use]
     pub fn with_rules(self, rules: RuleSet) -> ChineseCheckers {
-        let seal = (rules == RuleSet::BlockedGoal).then(|| SealRule::new(self.board));
+        let seal = SealRule::of(rules, self.board);
         ChineseCheckers { rules, seal, ..self }
     }
 
@@ -213,7 +213,7 @@ impl ChineseCheckers {
     /// Returns the placement of a state if the third occurrence of a placement is a draw.
     #[inline]
     pub fn counted_placement(&self, state: &GameState) -> Option<Placement> {
-        (self.rules == RuleSet::BlockedGoal).then(|| state.placement())
+        self.rules.counts_repetitions().then(|| state.placement())
     }
 
     /// Returns the ply at which a game is a draw.
@@ -252,7 +252,8 @@ impl ChineseCheckers {
 
     /// Returns whether the rule against sealed goals applies and a goal is sealed.
     pub(crate) fn has_seal(&self, state: &GameState) -> bool {
-        let seals = |seal: &SealRule| Side::BOTH.iter().any(|&side| sealed_by(seal, state, side).is_some());
+        let seals_of = |seal: &SealRule, side: Side| seal.seal(state.army(side), state.army(side.other()), side);
+        let seals = |seal: &SealRule| Side::BOTH.iter().any(|&side| seals_of(seal, side).is_some());
         self.seal.as_ref().is_some_and(seals)
     }
 
@@ -268,7 +269,8 @@ impl ChineseCheckers {
     pub fn cells_sealed_by(&self, state: &GameState, mv: Move) -> Option<CellSet> {
         let (side, mut after) = (state.player, *state);
         after.armies[side as usize] = state.army(side).without(mv.from).with(mv.to);
-        sealed_by(self.seal.as_ref()?, &after, side)
+        let (army, others) = (after.army(side), after.army(side.other()));
+        self.seal.as_ref()?.forbids(army, others, side).map(|seal| seal.region)
     }
 
     /// Returns the moves of the player to move that only the rule against sealed goals forbids, each with the cells
@@ -431,11 +433,6 @@ impl ChineseCheckers {
         }
         Some(state)
     }
-}
-
-/// Returns the cells of a goal that the pieces of a player seal.
-fn sealed_by(seal: &SealRule, state: &GameState, side: Side) -> Option<CellSet> {
-    seal.seal(state.army(side), state.army(side.other()), side).map(|seal| seal.region)
 }
 
 /// Appends the moves of some pieces, or a pass if there are none.

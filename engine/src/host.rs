@@ -158,7 +158,7 @@ impl Backend for BoardBackend {
         let mut game = json!({ "side": board.size(), "pieces": board.pieces(), "adjudicated-by": adjudicator });
         // Logs of earlier versions have no rule set.
         if !self.game.rules().is_paper() {
-            game["rules"] = self.game.rules().name().into();
+            game["rules"] = self.game.rules().stored_name().into();
         }
         game
     }

@@ -362,19 +362,19 @@ mod tests {
 
     #[test]
     fn the_third_occurrence_of_a_placement_ends_a_match() {
-        for (rules, ends) in [(RuleSet::BlockedGoal, true), (RuleSet::Paper, false)] {
+        for (rules, ends) in [(RuleSet::NEWEST, true), (RuleSet::Paper, false)] {
             let checkers = ChineseCheckers::new(Board::new(5, 3).unwrap(), Filter::All).with_rules(rules);
             let game = RewardedGame::new(checkers);
             let mut rows = Rows::new(&game);
             let mut lane = game.lane(0, &mut rows.arrays());
             for _ in 0..2 {
                 for text in "b1-c1 d5-c5 c1-b1 c5-d5 b1-c1 d5-c5 c1-b1 c5-d5".split(' ') {
-                    assert!(!lane.is_over(), "{rules}: {text}");
+                    assert!(!lane.is_over(), "{rules:?}: {text}");
                     let mv = game.game().geometry().parse_move(text).unwrap();
                     let action = game.encode(lane.state().player(), Some(mv));
                     game.step(&mut lane, action, Autoreset::Never, &mut rows.arrays());
                 }
-                assert_eq!((lane.is_over(), rows.flags, rows.reward), (ends, [ends, false], [0.0; 2]), "{rules}");
+                assert_eq!((lane.is_over(), rows.flags, rows.reward), (ends, [ends, false], [0.0; 2]), "{rules:?}");
                 game.reset(&mut lane, &mut rows.arrays());
             }
         }

@@ -30,7 +30,7 @@ const BATCH: usize = 16;
 /// both sides with a half turn of the board, and the left-right mirror image if the homes are
 /// their own mirror images. The ply does not matter.
 ///
-/// The moves of an opening are legal under both rule sets, and no goal is sealed.
+/// The moves of an opening are legal under all rule sets, and no goal is sealed.
 pub struct DistinctOpenings {
     game: ChineseCheckers,
     plies: RangeInclusive<u32>,
@@ -46,7 +46,7 @@ impl DistinctOpenings {
     /// # Panics
     /// Panics if the homes of the board overlap.
     pub fn new(setup: GameSetup, plies: RangeInclusive<u32>, seed: u64) -> DistinctOpenings {
-        let game = ChineseCheckers::of(setup.with_rules(RuleSet::BlockedGoal), Filter::All);
+        let game = ChineseCheckers::of(setup.with_rules(RuleSet::NEWEST), Filter::All);
         DistinctOpenings { game, plies, seed, drawn: 0, seen: HashSet::new() }
     }
 }
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn openings_have_legal_moves_and_no_sealed_goal() {
         let setup = GameSetup::new(Board::new(6, 6).unwrap());
-        let rules = ChineseCheckers::of(setup.with_rules(RuleSet::BlockedGoal), Filter::All);
+        let rules = ChineseCheckers::of(setup.with_rules(RuleSet::NEWEST), Filter::All);
         for state in DistinctOpenings::new(setup, 20..=40, 3).take(200) {
             let state = rules.state(&rules.position(&state)).unwrap();
             assert!(!rules.has_seal(&state) && state.outcome().is_none());

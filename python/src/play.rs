@@ -42,13 +42,13 @@ pub struct Position {
 
 /// Returns the rule set with a name.
 pub fn parse_rules(name: &str) -> PyResult<RuleSet> {
-    name.parse().map_err(|error| exceptions::NotationError::new_err(message(&error)))
+    RuleSet::from_option(name).map_err(|error| exceptions::NotationError::new_err(message(&error)))
 }
 
 /// Returns the names of the rule sets of Chinese Checkers.
 #[pyfunction]
 pub fn rule_sets() -> Vec<&'static str> {
-    RuleSet::ALL.map(RuleSet::name).to_vec()
+    RuleSet::OPTION_NAMES.to_vec()
 }
 
 impl Position {
@@ -121,7 +121,7 @@ impl Position {
     /// The rule set, "blocked-goal" or "paper".
     #[getter]
     fn rules(&self) -> &'static str {
-        self.game.rules().name()
+        self.game.rules().option_name()
     }
 
     /// The result: "x" or "o" has won, "draw", or `None` while the game goes on.
@@ -307,7 +307,7 @@ impl Player {
     ) -> PyResult<Vec<FoundMove>> {
         if position.game.setup() != self.setup {
             let text = |setup: GameSetup| {
-                format!("{} with the ply limit {} and the rules {}", setup.board, setup.ply_limit, setup.rules)
+                format!("{} with the ply limit {} and the rules {}", setup.board, setup.ply_limit, setup.rules.option_name())
             };
             let (expected, found) = (text(self.setup), text(position.game.setup()));
             return Err(PyValueError::new_err(format!("the player is of {expected}, and the position of {found}")));

@@ -147,7 +147,7 @@ impl Arguments {
         let place = |text: String| wrong(format!("{}: {text}", path.display()));
         let text = read_rulesheet(path).map_err(|error| {
             let name = path.to_string_lossy();
-            let similar = suggestion(&name, "rule sets", RuleSet::ALL.map(RuleSet::name));
+            let similar = suggestion(&name, "rule sets", RuleSet::OPTION_NAMES);
             place(format!("cannot read the rulesheet: {error}{similar}"))
         })?;
         if let (false, Some(error)) = (self.lenient, rulesheet_errors(&text).first()) {

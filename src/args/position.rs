@@ -59,7 +59,7 @@ impl PositionArgs {
         (record.rules, record.ply_limit) = (rule_set.unwrap_or(record.rules), ply_limit);
         record.result = None;
         let game = GameHistory::from_record(rules(&record.start)?, &record);
-        let (path, rules) = (path.display(), record.rules);
+        let (path, rules) = (path.display(), record.rules.option_name());
         game.with_context(|| {
             format!(
                 "{path}: a move of the game is illegal with the rules {rules} and the ply limit {ply_limit}; give its \

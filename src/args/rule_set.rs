@@ -13,11 +13,14 @@ use sternhalma_ggp::messages::nearest;
 use super::rulesheet::read_rulesheet;
 
 /// The rules of games that are played, if neither an option nor a saved game selects others.
-pub const DEFAULT_RULES: RuleSet = RuleSet::BlockedGoal;
+pub const DEFAULT_RULES: RuleSet = RuleSet::NEWEST;
+
+/// The name of [`DEFAULT_RULES`].
+pub const DEFAULT_NAME: &str = RuleSet::OPTION_NAMES[1];
 
 /// Parses the name of a rule set.
 pub fn rule_set(text: &str) -> Result<RuleSet, String> {
-    text.parse::<RuleSet>().map_err(|error| match text.contains(['.', '/']) {
+    RuleSet::from_option(text).map_err(|error| match text.contains(['.', '/']) {
         true => format!("{error}; `sternhalma gdl play {text}` plays a rulesheet"),
         false => error.to_string(),
     })
@@ -27,7 +30,7 @@ pub fn rule_set(text: &str) -> Result<RuleSet, String> {
 #[derive(Args, Clone, Copy)]
 pub struct GameRulesArgs {
     /// Rules: paper, or blocked-goal, with rules against blocked goals and repetition
-    #[arg(long, value_name = "RULES", value_parser = rule_set, default_value_t = DEFAULT_RULES, help_heading = "Board")]
+    #[arg(long, value_name = "RULES", value_parser = rule_set, default_value = DEFAULT_NAME, help_heading = "Board")]
     pub rules: RuleSet,
 }
 
@@ -43,7 +46,7 @@ pub enum RulesOption {
 
 impl From<String> for RulesOption {
     fn from(text: String) -> RulesOption {
-        text.parse().map_or_else(|_| RulesOption::Sheet(text.into()), RulesOption::Set)
+        RuleSet::from_option(&text).map_or_else(|_| RulesOption::Sheet(text.into()), RulesOption::Set)
     }
 }
 
@@ -65,7 +68,7 @@ pub fn read_rules(path: &Path) -> Result<String> {
     if text.is_ok() || path.exists() || name.contains('.') {
         return text;
     }
-    let sets = RuleSet::ALL.map(RuleSet::name);
+    let sets = RuleSet::OPTION_NAMES;
     let similar = nearest(name, sets.into_iter().chain(GAMES.iter().map(|game| game.name)));
     let similar = similar.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
     bail!(

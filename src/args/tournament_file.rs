@@ -171,7 +171,7 @@ mod tests {
             if !series.is_series() {
                 // Tables of a paper have its rules, whatever the default is. The lists of ratings are our own.
                 let is_own = ["rating.toml", "levels.toml"].iter().any(|name| path.ends_with(name));
-                let expected = if is_own { RuleSet::BlockedGoal } else { RuleSet::Paper };
+                let expected = if is_own { RuleSet::BlockedGoal1 } else { RuleSet::Paper };
                 let GameSpec::Board { rules, .. } = series.resolve(None).unwrap().game else { panic!("{path:?}") };
                 assert_eq!(rules, expected, "{}", path.display());
                 boards += 1;

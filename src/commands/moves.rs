@@ -78,10 +78,10 @@ struct MovePositionArgs {
 impl MovePositionArgs {
     fn read(&self) -> Result<(Position, Rules)> {
         let (position, rules) = self.position.with_rules(self.rules, RuleSet::Paper)?;
-        let seal = match rules {
-            RuleSet::Paper => None,
-            RuleSet::BlockedGoal => Some(SealRule::new(board_of(&position).map_err(Error::msg)?)),
-        };
+        if rules == RuleSet::Paper {
+            return Ok((position, Rules(None)));
+        }
+        let seal = SealRule::of(rules, board_of(&position).map_err(Error::msg)?);
         Ok((position, Rules(seal)))
     }
 }

@@ -19,7 +19,7 @@ fn board() -> Board {
 }
 
 fn setup() -> SelfPlaySetup {
-    SelfPlaySetup::new(GameSetup::new(board()).with_rules(RuleSet::BlockedGoal), PLAYER, 60)
+    SelfPlaySetup::new(GameSetup::new(board()).with_rules(RuleSet::NEWEST), PLAYER, 60)
 }
 
 fn play() -> SelfPlay {

@@ -1,59 +1,102 @@
 //! Named sets of rules of the two-player game.
-
-use std::fmt;
-use std::str::FromStr;
+//!
+//! Published data have the names of [`RuleSet::stored_name`], whose meaning never changes. People write the names of
+//! [`RuleSet::option_name`], or `blocked-goal` for the newest version. The two differ, so [`RuleSet`] implements
+//! neither `Display` nor `FromStr`.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// The rules of a two-player game. `docs/rules.md` defines them.
+/// The rules of a two-player game. `docs/rules.md` defines them. As data they have their stored names.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
 pub enum RuleSet {
     /// The rules of [Roschke and Sturtevant 2013]. Descriptions of games without a rule set mean these.
     #[default]
+    #[serde(rename = "paper")]
     Paper,
-    /// The same rules with two additions: no move may seal the goal of the opponent, and the third
-    /// occurrence of a position is a draw.
-    BlockedGoal,
+    /// The same rules with two additions: no move may seal an empty cell of the goal of the opponent behind a wall
+    /// without a piece of the opponent, and the third occurrence of a position is a draw.
+    #[serde(rename = "blocked-goal")]
+    BlockedGoal1,
+    /// As [`RuleSet::BlockedGoal1`], but pieces of the opponent may stand behind the wall, if they are too few to fill
+    /// the goal there; and a move that wins is always legal.
+    #[serde(rename = "blocked-goal-2")]
+    BlockedGoal2,
 }
+
+/// The name that people write for [`RuleSet::NEWEST`].
+const NEWEST_NAME: &str = "blocked-goal";
 
 impl RuleSet {
     /// All rule sets.
-    pub const ALL: [RuleSet; 2] = [RuleSet::Paper, RuleSet::BlockedGoal];
+    pub const ALL: [RuleSet; 3] = [RuleSet::Paper, RuleSet::BlockedGoal1, RuleSet::BlockedGoal2];
 
-    /// Returns the name of the rule set.
-    pub const fn name(self) -> &'static str {
+    /// The newest version of the rules against blocked goals.
+    pub const NEWEST: RuleSet = RuleSet::BlockedGoal2;
+
+    /// The names that people may write, without those of earlier versions.
+    pub const OPTION_NAMES: [&str; 2] = ["paper", NEWEST_NAME];
+
+    /// Returns the name in logs, records, JSON, links and protocols.
+    pub const fn stored_name(self) -> &'static str {
         match self {
             RuleSet::Paper => "paper",
-            RuleSet::BlockedGoal => "blocked-goal",
+            RuleSet::BlockedGoal1 => "blocked-goal",
+            RuleSet::BlockedGoal2 => "blocked-goal-2",
         }
+    }
+
+    /// Returns the rule set with a [stored name](RuleSet::stored_name).
+    ///
+    /// # Errors
+    /// If no rule set has this name.
+    pub fn from_stored(text: &str) -> Result<RuleSet, ParseRuleSetError> {
+        let found = RuleSet::ALL.into_iter().find(|rules| rules.stored_name() == text);
+        found.ok_or_else(|| ParseRuleSetError::Stored(text.to_owned()))
+    }
+
+    /// Returns the name with its version, by which people select exactly this rule set.
+    pub const fn option_name(self) -> &'static str {
+        match self {
+            RuleSet::Paper => "paper",
+            RuleSet::BlockedGoal1 => "blocked-goal-1",
+            RuleSet::BlockedGoal2 => "blocked-goal-2",
+        }
+    }
+
+    /// Returns the rule set that a person selects by an [option name](RuleSet::option_name). `blocked-goal` is
+    /// [`RuleSet::NEWEST`].
+    ///
+    /// # Errors
+    /// If the text selects no rule set.
+    pub fn from_option(text: &str) -> Result<RuleSet, ParseRuleSetError> {
+        if text == NEWEST_NAME {
+            return Ok(RuleSet::NEWEST);
+        }
+        let found = RuleSet::ALL.into_iter().find(|rules| rules.option_name() == text);
+        found.ok_or_else(|| ParseRuleSetError::Option(text.to_owned()))
     }
 
     /// Returns whether a description of a game leaves this rule set out.
     pub const fn is_paper(&self) -> bool {
         matches!(self, RuleSet::Paper)
     }
-}
 
-impl fmt::Display for RuleSet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+    /// Returns whether the third occurrence of a position is a draw.
+    pub const fn counts_repetitions(self) -> bool {
+        !self.is_paper()
     }
 }
 
 /// The error for text that names no rule set.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
-#[error("expected the rules `paper` or `blocked-goal`, got `{0}`")]
-pub struct ParseRuleSetError(String);
-
-impl FromStr for RuleSet {
-    type Err = ParseRuleSetError;
-
-    fn from_str(text: &str) -> Result<RuleSet, ParseRuleSetError> {
-        let found = RuleSet::ALL.into_iter().find(|rules| rules.name() == text);
-        found.ok_or_else(|| ParseRuleSetError(text.to_owned()))
-    }
+pub enum ParseRuleSetError {
+    /// The name of a person.
+    #[error("expected the rules `paper`, `blocked-goal` (the newest), `blocked-goal-1` or `blocked-goal-2`, got `{0}`")]
+    Option(String),
+    /// The name in data.
+    #[error("expected the rules `paper`, `blocked-goal` (the first version) or `blocked-goal-2`, got `{0}`")]
+    Stored(String),
 }
 
 #[cfg(test)]
@@ -61,12 +104,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_the_same_in_text_and_json() {
+    fn stored_names_are_the_same_in_text_and_json_and_never_change() {
         for rules in RuleSet::ALL {
-            assert_eq!(rules.to_string().parse(), Ok(rules));
-            assert_eq!(serde_json::to_value(rules).unwrap(), rules.name());
+            assert_eq!(RuleSet::from_stored(rules.stored_name()), Ok(rules));
+            assert_eq!(serde_json::to_value(rules).unwrap(), rules.stored_name());
+            assert_eq!(serde_json::from_value::<RuleSet>(rules.stored_name().into()).unwrap(), rules);
         }
-        let error = "Paper".parse::<RuleSet>().unwrap_err().to_string();
-        assert_eq!(error, "expected the rules `paper` or `blocked-goal`, got `Paper`");
+        assert_eq!(RuleSet::ALL.map(RuleSet::stored_name), ["paper", "blocked-goal", "blocked-goal-2"]);
+        let error = RuleSet::from_stored("blocked-goal-1").unwrap_err().to_string();
+        assert!(error.contains("expected the rules `paper`, `blocked-goal` (the first version)"), "{error}");
+    }
+
+    #[test]
+    fn a_person_means_the_newest_version_unless_the_name_has_another() {
+        for rules in RuleSet::ALL {
+            assert_eq!(RuleSet::from_option(rules.option_name()), Ok(rules));
+        }
+        assert_eq!(RuleSet::from_option("blocked-goal"), Ok(RuleSet::NEWEST));
+        assert_eq!(RuleSet::from_stored("blocked-goal"), RuleSet::from_option("blocked-goal-1"));
+        let error = RuleSet::from_option("Paper").unwrap_err().to_string();
+        assert!(error.ends_with("`blocked-goal-1` or `blocked-goal-2`, got `Paper`"), "{error}");
     }
 }

@@ -1,12 +1,16 @@
 //! Goals that are sealed by pieces of the opponent, after [Sturtevant 2019, Definition 3].
 //!
 //! The *reach* of a cell consists of its neighbors and of the cells from which one jump leads to it: two steps away in a
-//! straight line. The pieces of a player *close* a region of empty cells if they stand on every cell outside the region
-//! that is in the reach of one of its cells. The cell between the two ends of a jump is itself a neighbor of the region,
-//! so it needs no condition of its own.
+//! straight line. The pieces of a player divide the other cells into *parts*: two cells are connected if one is in the
+//! reach of the other. No piece of the opponent leaves its part while these pieces stand still. The cell between the two
+//! ends of a jump is a neighbor of both, so it needs no condition of its own.
 //!
-//! The pieces *seal* a goal if they close an empty cell of it even without one of them. That piece can then move for
-//! ever: it stands outside the wall, or inside the region, where the others close a larger one.
+//! The pieces of a player *seal* the goal of the opponent if, without one of them, a part other than the largest has
+//! fewer pieces of the opponent than cells of that goal. The piece that is taken away can move for ever. If it is in the
+//! part, and the part has only cells of the goal, it always fills one of them. Inside a part, the pieces of the opponent
+//! can take any cells, so only their number matters, and no move of the opponent changes whether its goal is sealed.
+//!
+//! In the first version of the rule, a wall with a piece of the opponent behind it sealed nothing.
 
 use std::sync::Arc;
 
@@ -15,23 +19,23 @@ use super::colex::MOST_PIECES;
 use super::geometry::Geometry;
 use super::moves::Move;
 use super::position::Position;
+use super::rule_set::RuleSet;
 use super::setup::Board;
 use super::side::Side;
 
 /// A sealed part of a goal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Seal {
-    /// The empty cells that no piece can enter. At least one of them is in the goal.
+    /// The cells behind the wall without a piece of the opponent. At least one of them is in the goal.
     pub region: CellSet,
     /// The pieces around the region and inside it.
     pub wall: CellSet,
-    /// The pieces that can move for ever: those outside the wall or, if there are none, those inside it without each of
-    /// which the others close the region.
+    /// The pieces that can move for ever: without each of them, the others seal a cell of the region.
     pub free: CellSet,
 }
 
-/// The rule against blocked goals on a board: a player may not make a move after which its pieces
-/// seal the goal of the opponent.
+/// The rule against blocked goals on a board: a player may not make a move after which its pieces seal the goal of the
+/// opponent, unless that move wins.
 ///
 /// ```
 /// use sternhalma_data::board::SealRule;
@@ -51,7 +55,17 @@ pub struct SealRule {
     reach: Arc<[CellSet]>,
     /// By the player whose pieces seal: the goal of the opponent.
     goals: [CellSet; 2],
+    version: Version,
     patterns: Patterns,
+}
+
+/// The versions of the rule.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Version {
+    /// Only regions without a piece of the opponent are sealed, and no move is exempt.
+    First,
+    /// The rule of this page.
+    Second,
 }
 
 /// The number of pieces of the smallest wall, except in [`Patterns::Any`]: the reach of the tip.
@@ -71,18 +85,29 @@ enum Patterns {
     Any,
 }
 
-/// Cells that may be in a sealed region, with all walls around them.
+/// Cells that may be in a sealed part, with all walls around them.
 #[derive(Debug)]
 struct Zone {
     cells: CellSet,
     /// The cells of all walls.
     walls: CellSet,
-    /// The first cell of the part of the board with the zone.
+    /// The first cell of the section of the board with the zone.
     start: usize,
-    /// For each set of empty cells of the zone, at its [`index`](Zone::index): where its regions begin in `regions`.
+    version: Version,
+    /// For each set of open cells of the zone, at its [`index`](Zone::index): where its parts begin in `parts`.
     starts: Vec<u32>,
-    /// The connected regions that have a cell of the goal and that an army can close.
-    regions: Vec<Region>,
+    /// The parts that may be sealed.
+    parts: Vec<Part>,
+}
+
+/// A part that may be sealed, perhaps only without a piece that stands in it.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    cells: CellSet,
+    /// The pieces of the wall, and the piece that is taken away, if it stands in the part.
+    needed: CellSet,
+    /// The part is sealed if it has fewer pieces of the opponent.
+    fill: usize,
 }
 
 /// A connected set of cells, and the cells of its reach outside it.
@@ -104,28 +129,81 @@ pub enum Suspects {
     All,
 }
 
+impl Part {
+    /// Returns whether an army seals the part, if its other pieces are outside the zone.
+    #[inline]
+    fn is_sealed(&self, army: CellSet, others: CellSet) -> bool {
+        self.needed.is_subset(army) && self.is_short(others)
+    }
+
+    /// Returns whether the pieces of the opponent in the part are too few to fill the goal there.
+    #[inline]
+    fn is_short(&self, others: CellSet) -> bool {
+        (self.cells & others).len() < self.fill
+    }
+
+    /// Returns whether the part is sealed wherever another one is.
+    fn covers(&self, other: &Part) -> bool {
+        self.needed.is_subset(other.needed) && self.cells.is_subset(other.cells) && self.fill >= other.fill
+    }
+}
+
 impl Zone {
     /// Creates a zone of cells, which `side` sees from its home.
-    fn new(board: Board, side: Side, cells: &[usize], reach: &[CellSet]) -> Zone {
+    fn new(board: Board, version: Version, side: Side, cells: &[usize], reach: &[CellSet]) -> Zone {
         let seen: CellSet = cells.iter().map(|&cell| Cell::new(cell)).collect();
         let cells = if side == Side::X { seen } else { seen.rotate_180(board.cells()) };
         let walls = cells.iter().fold(CellSet::EMPTY, |walls, cell| walls | reach[cell.index()]);
         let start = if side == Side::X { 0 } else { board.cells() - MOST_ZONE };
-        let mut zone = Zone { cells, walls, start, starts: vec![0], regions: Vec::new() };
+        let mut zone = Zone { cells, walls, start, version, starts: vec![0], parts: Vec::new() };
         for index in 0..1 << MOST_ZONE {
-            let empty = CellSet::from_bits(index << start);
-            let mut rest = if empty.is_subset(cells) { empty & board.goal(side.other()) } else { CellSet::EMPTY };
-            while let Some(cell) = rest.first() {
-                let region = Region::around(cell, reach, |cells| cells & empty, CellSet::EMPTY);
-                let region = region.expect("no cell is open");
-                rest -= region.cells;
-                if region.wall.len() <= board.pieces() {
-                    zone.regions.push(region);
-                }
+            let open = CellSet::from_bits(index << start);
+            if open.is_subset(cells) {
+                zone.parts.extend(zone.parts_of(board, board.goal(side.other()), open, reach));
             }
-            zone.starts.push(zone.regions.len() as u32);
+            zone.starts.push(zone.parts.len() as u32);
         }
         zone
+    }
+
+    /// Returns the parts that may be sealed if the open cells of the zone are `open`.
+    fn parts_of(&self, board: Board, goal: CellSet, open: CellSet, reach: &[CellSet]) -> Vec<Part> {
+        let mut parts: Vec<Part> = Vec::new();
+        let mut add = |start: Cell, open: CellSet, free: Option<Cell>| {
+            let region = Region::around(start, reach, |cells| cells & open, CellSet::EMPTY);
+            let Region { cells, wall } = region.expect("no cell blocks the search");
+            let is_free_inside = free.is_some() && cells.is_subset(goal);
+            let fill = match self.version {
+                Version::First => {
+                    usize::from(!(cells & goal & open - free.map_or(CellSet::EMPTY, CellSet::single)).is_empty())
+                }
+                Version::Second => (cells & goal).len() - usize::from(is_free_inside),
+            };
+            let needed = free.map_or(wall, |free| wall.with(free));
+            let part = Part { cells, needed, fill };
+            // One piece is not in the wall.
+            if fill > 0 && wall.len() < board.pieces() && !parts.iter().any(|known| known.covers(&part)) {
+                parts.push(part);
+            }
+            cells
+        };
+        let mut rest = open & goal;
+        while let Some(cell) = rest.first() {
+            rest -= add(cell, open, None);
+        }
+        for free in self.cells - open {
+            add(free, open.with(free), Some(free));
+        }
+        parts
+    }
+
+    /// Returns the open cells of the zone.
+    #[inline]
+    fn open(&self, army: CellSet, others: CellSet) -> CellSet {
+        match self.version {
+            Version::First => self.cells - army - others,
+            Version::Second => self.cells - army,
+        }
     }
 
     /// Returns the index of a set of cells of the zone.
@@ -134,56 +212,26 @@ impl Zone {
         (cells.bits() >> self.start) as usize & ((1 << MOST_ZONE) - 1)
     }
 
-    /// Returns the regions if the empty cells of the zone are `empty`.
+    /// Returns the parts that an army may seal.
     #[inline]
-    fn regions(&self, empty: CellSet) -> &[Region] {
-        let index = self.index(empty);
-        &self.regions[self.starts[index] as usize..self.starts[index + 1] as usize]
-    }
-
-    /// Returns the seal of an army, if there is one.
-    #[inline]
-    fn seal(&self, army: CellSet, others: CellSet) -> Option<Seal> {
-        let empty = self.cells - army - others;
-        let closed = self.regions(empty).iter().filter(|region| region.wall.is_subset(army));
-        closed.map(|&region| (region, self.free(region, empty, army))).find_map(|(region, free)| {
-            let Region { cells, wall } = region;
-            (!free.is_empty()).then_some(Seal { region: cells, wall, free })
-        })
+    fn parts(&self, army: CellSet, others: CellSet) -> &[Part] {
+        let index = self.index(self.open(army, others));
+        &self.parts[self.starts[index] as usize..self.starts[index + 1] as usize]
     }
 
     /// Returns whether an army seals the goal.
     #[inline]
     fn is_sealed(&self, army: CellSet, others: CellSet) -> bool {
-        let empty = self.cells - army - others;
-        let closed = |region: &&Region| region.wall.is_subset(army);
-        self.regions(empty).iter().filter(closed).any(|&region| !self.free(region, empty, army).is_empty())
+        self.parts(army, others).iter().any(|part| part.is_sealed(army, others))
     }
 
-    /// Returns the free pieces of an army that closes a region.
+    /// Returns the cells outside the army that complete a wall, if a piece from elsewhere moves there, and whether there
+    /// is a complete wall.
     #[inline]
-    fn free(&self, region: Region, empty: CellSet, army: CellSet) -> CellSet {
-        let outside = army - region.wall;
-        if outside.is_empty() { self.free_inside(region, empty, army) } else { outside }
-    }
-
-    /// Returns the pieces of an army without each of which the others close a region, if they all are in its wall.
-    #[cold]
-    fn free_inside(&self, region: Region, empty: CellSet, army: CellSet) -> CellSet {
-        let is_free = |&piece: &Cell| {
-            let mut larger = self.regions(empty.with(piece)).iter();
-            larger.any(|larger| region.cells.is_subset(larger.cells) && larger.wall.is_subset(army))
-        };
-        (army & self.cells).iter().filter(is_free).collect()
-    }
-
-    /// Returns the cells that complete a wall around empty cells, if a piece from elsewhere moves there, and whether
-    /// there is a complete wall.
-    #[inline]
-    fn gaps(&self, empty: CellSet, army: CellSet) -> (CellSet, bool) {
+    fn gaps(&self, army: CellSet, others: CellSet) -> (CellSet, bool) {
         let mut found = (CellSet::EMPTY, false);
-        for region in self.regions(empty) {
-            let missing = region.wall - army;
+        for part in self.parts(army, others).iter().filter(|part| part.is_short(others)) {
+            let missing = part.needed - army;
             match missing.len() {
                 0 => found.1 = true,
                 1 => found.0 |= missing,
@@ -193,24 +241,23 @@ impl Zone {
         found
     }
 
-    /// Returns the destinations of a piece that do not seal the goal, among `to`, given the gaps of walls before the
-    /// move.
+    /// Returns the destinations of a piece that seal the goal, among `to`, given the gaps of walls before the move.
     #[inline]
-    fn allowed(&self, gaps: CellSet, army: CellSet, others: CellSet, from: Cell, to: CellSet) -> CellSet {
+    fn seals(&self, gaps: CellSet, army: CellSet, others: CellSet, from: Cell, to: CellSet) -> CellSet {
         let is_inside = self.cells.contains(from);
         if !is_inside && (to & (self.cells | gaps)).is_empty() || to.is_empty() {
-            return to;
+            return CellSet::EMPTY;
         }
         let rest = army.without(from);
-        let (gaps, is_closed) = if is_inside { self.gaps(self.cells - rest - others, rest) } else { (gaps, false) };
-        // If the pieces that stay are a complete wall, the one that moves is free, unless it moves inside.
+        let (gaps, is_closed) = if is_inside { self.gaps(rest, others) } else { (gaps, false) };
+        // If the pieces that stay seal a part, the one that moves is free, unless it moves into the zone.
         let mut seals = if is_closed { to - self.cells } else { CellSet::EMPTY };
         for cell in to & (self.cells | gaps) {
             if self.is_sealed(rest.with(cell), others) {
                 seals = seals.with(cell);
             }
         }
-        to - seals
+        seals
     }
 }
 
@@ -242,8 +289,22 @@ impl Region {
 }
 
 impl SealRule {
-    /// Creates the rule for a board.
+    /// Creates the rule for a board, in its newest version.
     pub fn new(board: Board) -> SealRule {
+        SealRule::with_version(board, Version::Second)
+    }
+
+    /// Returns the rule of a rule set for a board, if the rule set has one.
+    pub fn of(rules: RuleSet, board: Board) -> Option<SealRule> {
+        let version = match rules {
+            RuleSet::Paper => return None,
+            RuleSet::BlockedGoal1 => Version::First,
+            RuleSet::BlockedGoal2 => Version::Second,
+        };
+        Some(SealRule::with_version(board, version))
+    }
+
+    fn with_version(board: Board, version: Version) -> SealRule {
         let geometry = board.geometry();
         let reach_of = |cell| {
             let jumps: CellSet = geometry.jumps(cell).iter().map(|jump| jump.to).collect();
@@ -251,8 +312,9 @@ impl SealRule {
         };
         let reach: Arc<[CellSet]> = (0..board.cells()).map(|cell| reach_of(Cell::new(cell))).collect();
         let goals = Side::BOTH.map(|side| board.goal(side.other()));
-        let zones =
-            |cells: &[usize]| Patterns::Zones(Arc::new(Side::BOTH.map(|side| Zone::new(board, side, cells, &reach))));
+        let zones = |cells: &[usize]| {
+            Patterns::Zones(Arc::new(Side::BOTH.map(|side| Zone::new(board, version, side, cells, &reach))))
+        };
         let patterns = match board.pieces() {
             ..=4 => Patterns::None,
             5..=6 if board.size() >= 5 => zones(&[0]),
@@ -261,7 +323,7 @@ impl SealRule {
             9..=10 if board.size() >= 7 => zones(&[0, 1, 2, 3, 4, 5, 6, 9]),
             _ => Patterns::Any,
         };
-        SealRule { geometry, reach, goals, patterns }
+        SealRule { geometry, reach, goals, version, patterns }
     }
 
     /// Returns whether an army can seal the goal of the opponent with one move, or has sealed it. `true` may be
@@ -276,16 +338,81 @@ impl SealRule {
     }
 
     /// Returns the part of the opponent's goal that the pieces of `side` seal, if there is one.
+    #[inline]
     pub fn seal(&self, army: CellSet, others: CellSet, side: Side) -> Option<Seal> {
         match &self.patterns {
             Patterns::None => None,
-            Patterns::Zones(zones) => zones[side as usize].seal(army, others),
-            Patterns::Any => self.seal_anywhere(army, others, side),
+            Patterns::Zones(zones) if !zones[side as usize].is_sealed(army, others) => None,
+            _ => self.seal_anywhere(army, others, side),
         }
     }
 
-    /// Returns the seal of an army, by a search of all regions with empty cells of the goal.
+    /// Returns the seal by which a move of `side` is illegal, given the armies after it: a move that wins is legal in any
+    /// case.
+    #[inline]
+    pub fn forbids(&self, army: CellSet, others: CellSet, side: Side) -> Option<Seal> {
+        self.seal(army, others, side).filter(|_| self.version == Version::First || !self.has_won(army, others, side))
+    }
+
+    /// Returns the seal of an army, without knowledge of the seals that are possible on the board.
     fn seal_anywhere(&self, army: CellSet, others: CellSet, side: Side) -> Option<Seal> {
+        match self.version {
+            Version::First => self.closed_region(army, others, side),
+            Version::Second => self.short_part(army, others, side),
+        }
+    }
+
+    /// Returns whether the goal of `side` is full and has one of its pieces.
+    #[inline]
+    fn has_won(&self, army: CellSet, others: CellSet, side: Side) -> bool {
+        let goal = self.goals[side.other() as usize];
+        goal.is_subset(army | others) && !(goal & army).is_empty()
+    }
+
+    /// Returns whether a move of `side` may win.
+    #[inline]
+    fn may_win(&self, army: CellSet, others: CellSet, side: Side) -> bool {
+        (self.goals[side.other() as usize] - army - others).len() <= 1
+    }
+
+    /// Returns the seal of an army under the second version of the rule.
+    #[cold]
+    fn short_part(&self, army: CellSet, others: CellSet, side: Side) -> Option<Seal> {
+        let goal = self.goals[side as usize];
+        let mut rest = CellSet::first_cells(self.geometry.cells()) - army;
+        let mut parts = Vec::new();
+        while let Some(start) = rest.first() {
+            let region = Region::around(start, &self.reach, |cells| cells - army, CellSet::EMPTY);
+            let Region { cells, .. } = region.expect("no cell blocks the search");
+            rest -= cells;
+            parts.push(cells);
+        }
+        // Without a piece, only the parts in its reach change: they become one with its cell.
+        let short_without = |free: Cell| {
+            let (mut all, mut joined) = (Vec::with_capacity(parts.len() + 1), CellSet::single(free));
+            for &part in &parts {
+                if (part & self.reach[free.index()]).is_empty() { all.push(part) } else { joined |= part }
+            }
+            all.push(joined);
+            let size = |&at: &usize| (all[at].len(), (all[at] & others).len(), (all[at] & goal).len());
+            let largest = (0..all.len()).max_by_key(size);
+            let is_short = |part: CellSet| {
+                let fills = part.contains(free) && part.is_subset(goal);
+                (part & others).len() + usize::from(fills) < (part & goal).len()
+            };
+            (0..all.len()).filter(|&at| Some(at) != largest).map(|at| all[at]).find(|&part| is_short(part))
+        };
+        let mut short = army.iter().filter_map(|free| Some((free, short_without(free)?)));
+        let (first, part) = short.next()?;
+        let region = part - others;
+        let around = part.iter().fold(CellSet::EMPTY, |around, cell| around | self.reach[cell.index()]);
+        let same = short.filter(|&(_, part)| !(region & part).is_empty()).map(|(free, _)| free);
+        Some(Seal { region, wall: around - part, free: same.collect::<CellSet>().with(first) })
+    }
+
+    /// Returns the seal of an army under the first version of the rule, by a search of all regions with empty cells of the
+    /// goal.
+    fn closed_region(&self, army: CellSet, others: CellSet, side: Side) -> Option<Seal> {
         let mut rest = self.goals[side as usize] - army - others;
         // The pieces of the opponent, and cells that are connected to them.
         let mut open = others;
@@ -320,7 +447,7 @@ impl SealRule {
             Patterns::Any => Some(Suspects::All),
             Patterns::Zones(zones) => {
                 let zone = &zones[side as usize];
-                self.is_near(army, side).then(|| Suspects::Zone { gaps: zone.gaps(zone.cells - army - others, army).0 })
+                self.is_near(army, side).then(|| Suspects::Zone { gaps: zone.gaps(army, others).0 })
             }
         }
     }
@@ -336,16 +463,17 @@ impl SealRule {
         from: Cell,
         to: CellSet,
     ) -> CellSet {
-        match (suspects, &self.patterns) {
+        let rest = army.without(from);
+        let seals = match (suspects, &self.patterns) {
             (Suspects::Zone { gaps }, Patterns::Zones(zones)) => {
-                zones[side as usize].allowed(gaps, army, others, from, to)
+                zones[side as usize].seals(gaps, army, others, from, to)
             }
-            _ => {
-                let rest = army.without(from);
-                let seals = |&cell: &Cell| self.seal(rest.with(cell), others, side).is_some();
-                to - to.iter().filter(seals).collect::<CellSet>()
-            }
+            _ => to.iter().filter(|&cell| self.seal(rest.with(cell), others, side).is_some()).collect(),
+        };
+        if self.version == Version::First || seals.is_empty() || !self.may_win(rest, others, side) {
+            return to - seals;
         }
+        to - seals.iter().filter(|&cell| !self.has_won(rest.with(cell), others, side)).collect::<CellSet>()
     }
 
     /// Returns the part of a goal that is sealed in a position, with the player whose pieces seal it.
@@ -356,7 +484,7 @@ impl SealRule {
         })
     }
 
-    /// Returns the moves of the player to move that do not seal the goal of the opponent.
+    /// Returns the moves of the player to move that do not seal the goal of the opponent, or that win.
     pub fn moves(&self, position: &Position) -> Vec<Move> {
         let mut moves = Vec::new();
         self.each_piece(position, self.sealed(position).is_some(), |from, to| {
@@ -378,7 +506,7 @@ impl SealRule {
     }
 
     /// Returns the number of sequences of moves, as [`Position::perft`] counts them, in which no move
-    /// seals the goal of the opponent.
+    /// seals the goal of the opponent, unless it wins. Sequences continue after a win.
     pub fn perft(&self, position: &Position, depth: u32) -> u64 {
         self.count(position, depth, self.sealed(position).is_some())
     }
@@ -390,9 +518,13 @@ impl SealRule {
             1 => self.each_piece(position, is_sealed, |_, to| count += to.len() as u64),
             _ => {
                 let mut forbidden = None;
+                let side = position.side_to_move();
+                let may_win = self.may_win(position.army(side), position.army(side.other()), side);
                 self.each_piece(position, is_sealed, |from, to| {
                     for to in to {
                         let after = position.after(Move { from, to });
+                        // A move that wins may seal.
+                        let is_sealed = is_sealed || may_win && self.sealed(&after).is_some();
                         count += match &self.patterns {
                             Patterns::Zones(zones) if depth == 2 && !is_sealed => {
                                 self.count_last(&after, &zones[after.side_to_move() as usize], &mut forbidden)
@@ -413,6 +545,10 @@ impl SealRule {
         let (army, others) = (position.army(side), position.army(side.other()));
         if !self.is_near(army, side) {
             return position.perft(1);
+        }
+        // Which of the moves win depends on all pieces of the opponent.
+        if self.may_win(army, others, side) {
+            return self.count(position, 1, false);
         }
         let others_near = others & zone.cells;
         let forbidden = match known {
@@ -436,12 +572,12 @@ struct ForbiddenMoves {
 
 impl ForbiddenMoves {
     fn new(zone: &Zone, army: CellSet, others_near: CellSet) -> ForbiddenMoves {
-        let (gaps, _) = zone.gaps(zone.cells - army - others_near, army);
+        let (gaps, _) = zone.gaps(army, others_near);
         let mut by_piece = [CellSet::EMPTY; MOST_PIECES];
         // The pieces of the opponent outside the zone are not known, so some of these cells are occupied.
         let to = CellSet::first_cells(Cell::LIMIT) - army;
         for (from, forbidden) in army.iter().zip(&mut by_piece) {
-            *forbidden = to - zone.allowed(gaps, army, others_near, from, to);
+            *forbidden = zone.seals(gaps, army, others_near, from, to);
         }
         ForbiddenMoves { others_near, by_piece }
     }

@@ -134,7 +134,7 @@ impl Checker {
     fn set_rules(&mut self) -> Result<(), String> {
         let introduction = self.introduction();
         let Some(offer) = introduction.option(RULES) else { return Ok(()) };
-        self.send(option(&offer.name, self.game.rules().name()).trim_end())
+        self.send(option(&offer.name, self.game.rules().stored_name()).trim_end())
     }
 
     fn process(&mut self) -> &mut Process {

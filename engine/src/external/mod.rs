@@ -215,7 +215,7 @@ impl Running {
             lines += &option(&offer.name, &offer.seed(seed).to_string());
         }
         if let Some(offer) = self.introduction.option(RULES).filter(|_| !is_chosen(RULES)) {
-            lines += &option(&offer.name, rules.name());
+            lines += &option(&offer.name, rules.stored_name());
         }
         self.process.say(lines + "uginewgame\nisready\n")?;
         let mut wait = Wait::of(patience);

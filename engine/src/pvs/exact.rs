@@ -322,7 +322,7 @@ fn result_after(
 /// Checks claims in games with repeats, and returns the numbers of claims of wins and of losses.
 fn check_claims(side: u64, count: usize, most_plies: u32, seed: u64) -> [u32; 2] {
     let board = Board::new(side, 3).unwrap();
-    let game = ChineseCheckers::new(board, Filter::All).with_rules(RuleSet::BlockedGoal);
+    let game = ChineseCheckers::new(board, Filter::All).with_rules(RuleSet::NEWEST);
     let (table, solution) = (distances(board), Solution::new(board));
     let mut players: Vec<Follower> = ["sternhalma,table_megabytes=1", "ab-avg", "ab-lookup,moves=all"]
         .iter()
@@ -391,7 +391,7 @@ fn chosen(game: &ChineseCheckers, table: &Distances, played: &RandomGame) -> Act
 #[test]
 fn a_move_back_that_wins_is_played() {
     let board = Board::new(5, 3).unwrap();
-    let game = ChineseCheckers::new(board, Filter::All).with_rules(RuleSet::BlockedGoal);
+    let game = ChineseCheckers::new(board, Filter::All).with_rules(RuleSet::NEWEST);
     let table = distances(board);
     let start = game.state(&"5/o3o/3x1/5/2oxx o 10".parse().unwrap()).unwrap();
     let mut played = RandomGame::at(&game, start);
@@ -407,7 +407,7 @@ fn a_move_back_that_wins_is_played() {
 #[test]
 fn the_only_winning_move_is_played_although_it_returns() {
     let board = Board::new(4, 3).unwrap();
-    let game = ChineseCheckers::new(board, Filter::All).with_rules(RuleSet::BlockedGoal);
+    let game = ChineseCheckers::new(board, Filter::All).with_rules(RuleSet::NEWEST);
     let (table, solution) = (distances(board), Solution::new(board));
     let mut rng = Rng::seed_from_u64(3);
     let mut positions = 0;

@@ -125,7 +125,7 @@ fn minimax(context: &mut SearchContext, node: &SearchNode, depth: u32, ply: u32,
 
 #[test]
 fn without_pruning_it_is_minimax() {
-    let (paper, blocked_goal) = (RuleSet::Paper, RuleSet::BlockedGoal);
+    let (paper, blocked_goal) = (RuleSet::Paper, RuleSet::NEWEST);
     // With five pieces, goals are sealed: a draw under `paper`, and not legal under `blocked-goal`.
     for (side, pieces, filter, rules, most_depth) in [
         (4, 3, "all", paper, 4),
@@ -300,8 +300,8 @@ fn claimed_wins_and_losses_are_true() {
     for (changes, pieces, rules, [win, loss]) in [
         ("", 3, RuleSet::Paper, [5, 6]),
         (",moves=non-backward", 3, RuleSet::Paper, [5, 6]),
-        (",threads=3", 3, RuleSet::BlockedGoal, [5, 6]),
-        ("", 5, RuleSet::BlockedGoal, [3, 4]),
+        (",threads=3", 3, RuleSet::NEWEST, [5, 6]),
+        ("", 5, RuleSet::NEWEST, [3, 4]),
     ] {
         let board = Board::new(4, pieces).unwrap();
         let mut player = player_with(board, rules, PLY_LIMIT, changes);

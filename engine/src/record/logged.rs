@@ -69,7 +69,7 @@ fn logged_setup(schedule: &Schedule) -> Option<GameSetup> {
     let board = Board::new(number("side")?, number("pieces")?).and_then(Board::for_two).ok()?;
     let rules = match schedule.game.get("rules") {
         None => RuleSet::Paper,
-        Some(rules) => rules.as_str()?.parse().ok()?,
+        Some(rules) => RuleSet::from_stored(rules.as_str()?).ok()?,
     };
     Some(GameSetup { board, rules, ply_limit: schedule.ply_limit })
 }

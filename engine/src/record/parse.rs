@@ -321,8 +321,7 @@ fn setup(tags: &[PlacedTag<'_>], end: Cursor<'_>) -> Result<Setup, RecordError> 
         return Err(invalid(tag, format!("the rules `{}` are unknown; expected `{RULE_SET}`", excerpt(&tag.value))));
     }
     let rule_set = |tag: &PlacedTag<'_>| {
-        let error = |_| invalid(tag, format!("expected `paper` or `blocked-goal`, got `{}`", excerpt(&tag.value)));
-        tag.value.parse::<RuleSet>().map_err(error)
+        RuleSet::from_stored(excerpt(&tag.value).as_ref()).map_err(|error| invalid(tag, error.to_string()))
     };
     let rule_set = tag("Rules").map(rule_set).transpose()?.unwrap_or_default();
     let (size, pieces) = (number("Size")?, number("Pieces")?);

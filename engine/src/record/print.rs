@@ -22,7 +22,7 @@ impl fmt::Display for AnnotatedGame {
         print_tag(f, "Result", result_text(self.result))?;
         print_tag(f, "RuleSet", RULE_SET)?;
         if !self.rules.is_paper() {
-            print_tag(f, "Rules", self.rules.name())?;
+            print_tag(f, "Rules", self.rules.stored_name())?;
         }
         print_tag(f, "Size", &self.start.geometry().size().to_string())?;
         print_tag(f, "Pieces", &self.start.army(Side::X).len().to_string())?;

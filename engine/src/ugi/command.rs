@@ -278,7 +278,7 @@ pub fn legal_action(game: &ChineseCheckers, state: &GameState, text: &str) -> Re
     let seals = own.and_then(|mv| game.cells_sealed_by(state, mv));
     let reason = seals.map_or(String::new(), |cells| {
         let (other, cells) = (state.player().other(), game.geometry().cells_text(cells));
-        format!(": it seals the goal of {other}, which could never enter {cells}")
+        format!(": it seals the goal of {other}, which could never fill {cells}")
     });
     Err(malformed(format!("`{text}` is not legal for {} at ply {ply}{reason}", state.player())))
 }

@@ -14,6 +14,8 @@ use super::command::{Go, MOST_LINES, StartPosition, UgiCommand, UgiError};
 use super::error::SessionError;
 use super::game::CurrentGame;
 use super::search::{EngineHandle, LineOutput, RunningSearch, SearchJob};
+use sternhalma_data::RuleSet;
+
 use crate::config::{Config, MOST_MEGABYTES, MOST_THREADS, Roster};
 use crate::engine_player::EnginePlayer;
 use crate::follower::Follower;
@@ -276,6 +278,7 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
     fn introduce(&self) -> io::Result<()> {
         let UgiSettings { player, seed, setup, .. } = &self.settings;
         let tables = self.host.tables_dir().map_or_else(|| "<empty>".to_owned(), |dir| dir.display().to_string());
+        let names: String = RuleSet::ALL.map(|rules| format!(" var {}", rules.stored_name())).concat();
         for line in [
             concat!("id name Sternhalma ", env!("CARGO_PKG_VERSION")),
             "id author the Sternhalma developers",
@@ -285,7 +288,7 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
             &format!("option name Threads type spin default {} min 1 max {MOST_THREADS}", self.threads()),
             &format!("option name MultiPV type spin default 1 min 1 max {MOST_LINES}"),
             &format!("option name Tables type string default {tables}"),
-            &format!("option name Rules type combo default {} var paper var blocked-goal", setup.rules),
+            &format!("option name Rules type combo default {}{names}", setup.rules.stored_name()),
             "ugiok",
         ] {
             self.output.print(line)?;
@@ -326,7 +329,7 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
                 self.engine = None;
             }
             "rules" => {
-                self.settings.setup.rules = value.parse()?;
+                self.settings.setup.rules = RuleSet::from_stored(&value)?;
                 self.engine = None;
             }
             _ => return Err(SessionError::UnknownOption(name.to_owned())),

@@ -21,7 +21,7 @@ use sternhalma_ggp::arena::{
 use sternhalma_ggp::{Game, Limits, Rng, SearchStats};
 
 fn setup(size: u64, pieces: u64) -> GameSetup {
-    GameSetup::new(Board::new(size, pieces).unwrap()).with_rules(RuleSet::BlockedGoal)
+    GameSetup::new(Board::new(size, pieces).unwrap()).with_rules(RuleSet::NEWEST)
 }
 
 fn game(size: u64, pieces: u64, filter: Filter) -> ChineseCheckers {
@@ -66,7 +66,7 @@ fn a_refusal_names_the_sealed_cells() {
         game.play_action(&mut state, action);
     }
     let error = legal_action(&game, &state, "a1-a3").unwrap_err().to_string();
-    assert_eq!(error, "`a1-a3` is not legal for x at ply 2: it seals the goal of o, which could never enter a1");
+    assert_eq!(error, "`a1-a3` is not legal for x at ply 2: it seals the goal of o, which could never fill a1");
     // A move that no rule of movement permits has no such reason.
     let error = legal_action(&game, &state, "a1-i9").unwrap_err().to_string();
     assert_eq!(error, "`a1-i9` is not legal for x at ply 2");
@@ -119,7 +119,7 @@ fn the_third_occurrence_is_a_draw_in_a_history_and_in_a_record() {
     assert!(history.is_repeated() && history.legal().is_empty());
     assert_eq!(history.outcome(), Some(Outcome::Draw));
     let text = history.record().to_string();
-    assert!(text.contains("[Rules \"blocked-goal\"]") && text.contains("1/2-1/2"), "{text}");
+    assert!(text.contains("[Rules \"blocked-goal-2\"]") && text.contains("1/2-1/2"), "{text}");
     let record: AnnotatedGame = text.parse().unwrap();
     assert_eq!(record, history.record());
     let rules = ChineseCheckers::new(history.rules().board(), Filter::All);
@@ -130,7 +130,7 @@ fn the_third_occurrence_is_a_draw_in_a_history_and_in_a_record() {
     let won = text.replace("1/2-1/2", "1-0");
     assert!(won.parse::<AnnotatedGame>().unwrap_err().to_string().contains("the moves end with `1/2-1/2`"));
     // Without the rule the game continues.
-    let paper = text.replace("[Rules \"blocked-goal\"]\n", "").replace("1/2-1/2", "*");
+    let paper = text.replace("[Rules \"blocked-goal-2\"]\n", "").replace("1/2-1/2", "*");
     assert_eq!(paper.parse::<AnnotatedGame>().unwrap().result, None);
     history.undo();
     assert_eq!(history.outcome(), None);
@@ -140,7 +140,7 @@ fn the_third_occurrence_is_a_draw_in_a_history_and_in_a_record() {
 
 #[test]
 fn a_variation_counts_the_positions_before_it() {
-    let head = "[Rules \"blocked-goal\"]\n[Size \"5\"]\n[Pieces \"3\"]\n\n";
+    let head = "[Rules \"blocked-goal-2\"]\n[Size \"5\"]\n[Pieces \"3\"]\n\n";
     let moves: Vec<&str> = REPEATED.split(' ').collect();
     let (last, before) = moves.split_last().unwrap();
     let text = |tail: &str| format!("{head}{} c5-c4 ({last}{tail}) *", before.join(" "));
@@ -168,7 +168,7 @@ impl Contestant<ChineseCheckers> for Script {
 
 #[test]
 fn the_third_occurrence_is_a_draw_in_a_tournament() {
-    for (rules, end, plies) in [(RuleSet::BlockedGoal, "repetition", 8), (RuleSet::Paper, "ply-limit", 30)] {
+    for (rules, end, plies) in [(RuleSet::NEWEST, "repetition", 8), (RuleSet::Paper, "ply-limit", 30)] {
         let game = ChineseCheckers::of(setup(5, 3).with_rules(rules).with_ply_limit(30), Filter::All);
         let contestants = |_: usize| -> Result<Box<dyn Contestant<ChineseCheckers>>, String> {
             Ok(Box::new(Script { actions: actions(&game) }))
@@ -188,7 +188,7 @@ fn the_third_occurrence_is_a_draw_in_a_tournament() {
         for record in records {
             assert_eq!(serde_json::to_value(record.end).unwrap(), end);
             assert_eq!((record.plies, &record.goals[..]), (plies, &[50, 50][..]));
-            assert_eq!(record.end == Termination::Repetition, rules == RuleSet::BlockedGoal);
+            assert_eq!(record.end == Termination::Repetition, rules == RuleSet::NEWEST);
         }
     }
     let game = game(5, 3, Filter::All);
@@ -250,14 +250,11 @@ fn the_protocol_has_the_rules_as_an_option() {
     let option = format!("setoption name rules value paper\nposition startpos moves {REPEATED}\nquery result\n");
     assert_eq!(ugi(setup(5, 3), &option), ["response none"]);
     let introduced = ugi(setup(5, 3), "ugi\nsetoption name Rules value chess\n");
-    assert!(
-        introduced
-            .iter()
-            .any(|line| line == "option name Rules type combo default blocked-goal var paper var blocked-goal")
-    );
-    assert!(introduced.last().unwrap().contains("expected the rules `paper` or `blocked-goal`, got `chess`"));
+    assert!(introduced.iter().any(|line| line
+        == "option name Rules type combo default blocked-goal-2 var paper var blocked-goal var blocked-goal-2"));
+    assert!(introduced.last().unwrap().contains("`blocked-goal-2`, got `chess`"));
     let sealing = ugi(setup(9, 6), "position startpos moves a3-b3 i7-h7 a1-a3\n");
-    assert!(sealing[0].contains("which could never enter a1"), "{sealing:?}");
+    assert!(sealing[0].contains("which could never fill a1"), "{sealing:?}");
 }
 
 #[test]

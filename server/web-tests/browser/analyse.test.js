@@ -248,7 +248,7 @@ test("the editor sets up a position by hand and as text", async () => {
   await page.locator(".chip").first().waitFor();
   // The new game has the rules of the game before it.
   await page.locator('[data-action="share"]').click();
-  assert.match(page.url(), /&rules=blocked-goal$/);
+  assert.match(page.url(), /&rules=blocked-goal-2$/);
   await page.context().close();
 });
 

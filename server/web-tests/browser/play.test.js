@@ -87,7 +87,7 @@ test("moves that would block a goal are named and not offered", async () => {
       await until(async () => (await moves(page)).length === at + 1, "the move");
     }
   };
-  await begin("blocked-goal");
+  await begin("blocked-goal-2");
   const note = page.locator("p.note:visible").filter({ hasText: "Forbidden" });
   await note.waitFor();
   assert.match(await note.innerText(), /a1–a3 \(a1\)/);

@@ -144,6 +144,15 @@ export function parseMove(text, size) {
   return from && to ? `${from.name}-${to.name}` : null;
 }
 
+/** The newest version of the rules against blocked goals. `blocked-goal` in a link or a record is the first one. */
+export const NEWEST_RULES = "blocked-goal-2";
+
+/**
+ * Returns whether the third occurrence of a position is a draw.
+ * @param {import("./types.js").Rules | undefined} rules
+ */
+export const countsRepetitions = (rules) => rules !== undefined && rules !== "paper";
+
 /**
  * Returns the rule set with a name, or undefined for `paper`, which games without rules have.
  * @param {string} text
@@ -151,8 +160,8 @@ export function parseMove(text, size) {
  */
 export function parseRules(text) {
   if (text === "paper") return undefined;
-  if (text === "blocked-goal") return text;
-  throw new Error(`expected the rules paper or blocked-goal, got "${text}"`);
+  if (text === "blocked-goal" || text === NEWEST_RULES) return text;
+  throw new Error(`expected the rules paper, blocked-goal or ${NEWEST_RULES}, got "${text}"`);
 }
 
 /**

@@ -1,7 +1,7 @@
 /** The game that is shown: its tree, and what the server says about its positions. */
 
 import { ApiError, api, isAbort } from "./api.js";
-import { initial, parsePosition, printPosition } from "./notation.js";
+import { NEWEST_RULES, countsRepetitions, initial, parsePosition, printPosition } from "./notation.js";
 import { load, save } from "./storage.js";
 import { resultTag } from "./text.js";
 import { Tree } from "./tree.js";
@@ -26,7 +26,7 @@ export class Session {
     this.kept = kept;
     this.tree = new Tree(printPosition(initial(9, 6)));
     // The first game has the rules that the view Play proposes.
-    this.tree.rules = "blocked-goal";
+    this.tree.rules = NEWEST_RULES;
     /** @type {Map<string, Position>} */
     this.known = new Map();
     /** @type {Map<string, Promise<Position>>} */
@@ -215,7 +215,7 @@ export class Session {
    */
   result(node) {
     if (node.move === "pass" && node.parent?.move === "pass") return "draw";
-    if (this.rules === "blocked-goal" && node.occurrences() >= REPETITIONS) return "draw";
+    if (countsRepetitions(this.rules) && node.occurrences() >= REPETITIONS) return "draw";
     return this.known.get(node.position)?.result ?? null;
   }
 

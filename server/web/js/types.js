@@ -8,7 +8,7 @@
  * @property {number | null} distance
  * @property {boolean | null} exact false for an upper bound
  *
- * @typedef {"paper" | "blocked-goal"} Rules the rule set of a game
+ * @typedef {"paper" | "blocked-goal" | "blocked-goal-2"} Rules the rule set of a game
  *
  * @typedef {object} MoveRow a legal move
  * @property {string} move

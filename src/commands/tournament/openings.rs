@@ -208,7 +208,7 @@ fn text(
     let mut text = "# Balanced openings, made by `sternhalma tournament openings`.\n".to_owned();
     for (name, value) in [
         ("board", game.board().to_string()),
-        ("rules", game.rules().to_string()),
+        ("rules", game.rules().stored_name().to_owned()),
         ("player", args.player.clone()),
         ("table", table),
         ("nodes", format!("{}, after a search of {} with margin {}", nodes(full), nodes(short), short.margin)),

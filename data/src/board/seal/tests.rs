@@ -1,8 +1,16 @@
-//! Tests of the rule against blocked goals, with the definition itself as the oracle.
+//! Tests of the first version of the rule against blocked goals, with the definition itself as the oracle, and of the
+//! walls that are possible under both versions.
 
 use proptest::prelude::*;
 
 use super::*;
+
+mod second;
+
+/// Returns the first version of the rule.
+fn first(board: Board) -> SealRule {
+    SealRule::of(RuleSet::BlockedGoal1, board).unwrap()
+}
 
 const DIRECTIONS: [(i32, i32); 6] = [(1, 0), (-1, 0), (0, 1), (0, -1), (1, -1), (-1, 1)];
 
@@ -76,7 +84,7 @@ fn choices(cells: CellSet, count: usize) -> Vec<CellSet> {
 fn all_positions_of_the_smallest_board_follow_the_definition() {
     for pieces in 1..=4 {
         let board = Board::new(3, pieces).unwrap();
-        let (rule, all) = (SealRule::new(board), CellSet::first_cells(9));
+        let (rule, all) = (first(board), CellSet::first_cells(9));
         for army in choices(all, pieces as usize) {
             for others in choices(all - army, pieces as usize) {
                 for side in Side::BOTH {
@@ -103,22 +111,22 @@ fn crowded(size: u64, pieces: u64) -> impl Strategy<Value = (CellSet, CellSet, S
     })
 }
 
-/// Returns the moves after which the goal is not sealed, by a full test after each move.
-fn slow_moves(board: Board, position: &Position) -> Vec<Move> {
+/// Returns the moves that the rule does not forbid, by a full test after each move.
+fn slow_moves(rule: &SealRule, position: &Position) -> Vec<Move> {
     // Without knowledge of the seals that are possible on the board.
-    let rule = SealRule { patterns: Patterns::Any, ..SealRule::new(board) };
+    let rule = SealRule { patterns: Patterns::Any, ..rule.clone() };
     let side = position.side_to_move();
     let is_legal = |mv: &Move| {
         let after = position.after(*mv);
-        rule.seal(after.army(side), after.army(side.other()), side).is_none()
+        rule.forbids(after.army(side), after.army(side.other()), side).is_none()
     };
     position.moves().filter(is_legal).collect()
 }
 
-fn slow_perft(board: Board, position: &Position, depth: u32) -> u64 {
+fn slow_perft(rule: &SealRule, position: &Position, depth: u32) -> u64 {
     match depth {
         0 => 1,
-        _ => slow_moves(board, position).iter().map(|&mv| slow_perft(board, &position.after(mv), depth - 1)).sum(),
+        _ => slow_moves(rule, position).iter().map(|&mv| slow_perft(rule, &position.after(mv), depth - 1)).sum(),
     }
 }
 
@@ -131,9 +139,9 @@ proptest! {
             .prop_flat_map(|(size, pieces)| (Just(size), Just(pieces), crowded(size, pieces)))
     ) {
         let board = Board::new(size, pieces).unwrap();
-        let sealed = SealRule::new(board).seal(army, others, side);
+        let sealed = first(board).seal(army, others, side);
         prop_assert_eq!(sealed.is_some(), is_sealed(board, army, others, side));
-        prop_assert!(sealed.is_none() || SealRule::new(board).is_near(army, side));
+        prop_assert!(sealed.is_none() || first(board).is_near(army, side));
         if let Some(Seal { region, wall, free }) = sealed {
             prop_assert_eq!(entries(board.geometry(), region), wall);
             prop_assert!(wall.is_subset(army) && (region & (army | others)).is_empty());
@@ -152,10 +160,10 @@ proptest! {
     ) {
         let board = Board::new(size, pieces).unwrap();
         let position = position(board, army, others, side);
-        let (rule, legal) = (SealRule::new(board), slow_moves(board, &position));
+        let (rule, legal) = (first(board), slow_moves(&first(board), &position));
         prop_assert_eq!(rule.moves(&position), legal.clone());
         prop_assert!(rule.is_near(army, side) || legal.len() == position.moves().count());
-        prop_assert_eq!(rule.perft(&position, 2), slow_perft(board, &position, 2));
+        prop_assert_eq!(rule.perft(&position, 2), slow_perft(&rule, &position, 2));
     }
 }
 
@@ -171,7 +179,7 @@ fn walled(board: Board, wall: CellSet) -> (CellSet, CellSet) {
 fn walls_around_the_tip_need_one_more_piece_than_they_have_cells() {
     for pieces in 3..=15 {
         let board = Board::new(9, pieces).unwrap();
-        let (rule, mut patterns) = (SealRule::new(board), 0);
+        let (rule, mut patterns) = (first(board), 0);
         // All regions in the first four rows.
         for region in subsets(CellSet::first_cells(10)) {
             let wall = entries(board.geometry(), region);
@@ -212,7 +220,7 @@ fn walls_around_the_tip_need_one_more_piece_than_they_have_cells() {
 /// all walls. Both armies are outside the region.
 fn check_walls(size: u64, pieces: u64, but_the_tip: bool) {
     let board = Board::new(size, pieces).unwrap();
-    let (rule, all) = (SealRule::new(board), CellSet::first_cells(board.cells()));
+    let (rule, all) = (first(board), CellSet::first_cells(board.cells()));
     let mut wall: Vec<usize> = (0..board.pieces() - 1).collect();
     loop {
         let cells: CellSet = wall.iter().map(|&cell| Cell::new(cell)).collect();
@@ -223,6 +231,9 @@ fn check_walls(size: u64, pieces: u64, but_the_tip: bool) {
             let is_tip = but_the_tip && region == CellSet::first_cells(1);
             // One piece may be inside the region.
             assert!(is_tip || (all - region).len() < 2 * board.pieces() - 1, "{board}: {cells:?} {region:?}");
+            // The region is the largest part, and stays that if one of its cells has a piece.
+            let is_largest = region.len() - 1 > (all - region - cells).len();
+            assert!(is_tip || is_largest || board.cells() < 16, "{board}: {cells:?} {region:?}");
             rest -= region;
         }
         // The next combination.
@@ -308,7 +319,7 @@ impl Regions<'_> {
 /// Checks that all seals of a board are in the zone of its rule.
 fn check_zone(size: u64, pieces: u64) {
     let board = Board::new(size, pieces).unwrap();
-    let rule = SealRule::new(board);
+    let rule = first(board);
     let Patterns::Zones(zones) = &rule.patterns else { panic!("{board} has no zone") };
     let mut regions = Regions::new(&rule, board, (board.pieces() - 1) / 2);
     regions.from(board.home(Side::X));
@@ -321,6 +332,8 @@ fn check_zone(size: u64, pieces: u64) {
     outside.from(CellSet::first_cells(board.cells()));
     let found: Vec<_> = outside.found.into_iter().collect();
     assert!(found.iter().all(|(cells, _)| cells.len() <= board.pieces()), "{board}");
+    // So what is around them is the largest part.
+    assert!(board.cells() - 2 * board.pieces() > board.pieces(), "{board}");
     for (at, (cells, wall)) in found.iter().enumerate() {
         for (other, other_wall) in &found[..at] {
             let apart = (*other & (*cells | *wall)).is_empty() && (*cells & *other_wall).is_empty();
@@ -339,13 +352,13 @@ fn seven_to_ten_pieces_seal_only_in_their_zones() {
 #[test]
 fn a_seal_that_is_given_must_be_broken_if_possible() {
     let board = Board::new(9, 6).unwrap();
-    let rule = SealRule::new(board);
+    let rule = first(board);
     let sealed: Position = "7oo/7oo/8o/8o/9/9/x8/xx7/1xx5x x 20".parse().unwrap();
     let moves = rule.moves(&sealed);
     // Moves of the pieces outside the wall keep the seal.
     assert!(!moves.is_empty() && moves.len() < sealed.moves().count());
     assert!(moves.iter().all(|mv| mv.from.index() < 6), "{moves:?}");
-    assert_eq!(rule.perft(&sealed, 3), slow_perft(board, &sealed, 3));
+    assert_eq!(rule.perft(&sealed, 3), slow_perft(&rule, &sealed, 3));
     // The opponent may move freely.
     let other: Position = "9/9/9/9/oooooo3/9/x8/xx7/1xx5x o 21".parse().unwrap();
     assert_eq!(rule.moves(&other), other.moves().collect::<Vec<_>>());
@@ -355,7 +368,7 @@ fn a_seal_that_is_given_must_be_broken_if_possible() {
 #[test]
 fn a_goal_is_sealed_if_a_piece_behind_the_wall_can_move() {
     let board = Board::new(9, 10).unwrap();
-    let (rule, geometry) = (SealRule::new(board), board.geometry());
+    let (rule, geometry) = (first(board), board.geometry());
     let cells = |text: &str| geometry.parse_cells(text).unwrap();
     let (wall, region) = (cells("e9,g7,i5,f9,g8,h7,i6,h8"), cells("g9,i7,i9,h9,i8"));
     assert_eq!(entries(geometry, region), wall);
@@ -374,7 +387,7 @@ fn a_goal_is_sealed_if_a_piece_behind_the_wall_can_move() {
 fn armies_that_are_wall_and_inside_seal_and_may_not_be_completed() {
     for pieces in [8, 9, 10] {
         let board = Board::new(9, pieces).unwrap();
-        let (rule, all) = (SealRule::new(board), CellSet::first_cells(board.cells()));
+        let (rule, all) = (first(board), CellSet::first_cells(board.cells()));
         let others: CellSet = (0..board.pieces()).map(|at| Cell::new(board.cells() - 1 - at)).collect();
         let mut regions = Regions::new(&rule, board, (board.pieces() - 1) / 2);
         regions.from(board.home(Side::X));
@@ -392,7 +405,7 @@ fn armies_that_are_wall_and_inside_seal_and_may_not_be_completed() {
                     for from in board.geometry().neighbors(last) & (all - army - others) {
                         let before = position(board, army.without(last).with(from), others, Side::X);
                         let legal = rule.moves(&before);
-                        assert_eq!(legal, slow_moves(board, &before), "{before}");
+                        assert_eq!(legal, slow_moves(&rule, &before), "{before}");
                         forbidden += usize::from(!legal.contains(&Move { from, to: last }));
                     }
                 }

@@ -5,7 +5,7 @@ import { SIZES, mostPieces, other } from "../geometry.js";
 import { announce, button, choice, fill, h, panel, refill, toggle } from "../dom.js";
 import { showGame } from "../movelist.js";
 import { showMoves } from "../moves-panel.js";
-import { initial, printPosition } from "../notation.js";
+import { NEWEST_RULES, initial, printPosition } from "../notation.js";
 import { replaceGame, saveButton } from "../records.js";
 import { save, settings } from "../storage.js";
 import { forbiddenText, resultText, roundedValue, valueText } from "../text.js";
@@ -39,7 +39,7 @@ const SEATS = [
 
 /** @type {[string, string][]} */
 const RULES = [
-  ["blocked-goal", "No blocked goals"],
+  [NEWEST_RULES, "No blocked goals"],
   ["paper", "Goals may be blocked"],
 ];
 
@@ -57,7 +57,7 @@ export class PlayView {
       strengthO: "level-3",
       size: 9,
       pieces: 6,
-      rules: "blocked-goal",
+      rules: NEWEST_RULES,
       distances: false,
     });
     this.running = true;
@@ -138,7 +138,7 @@ export class PlayView {
   newGame() {
     const { size, pieces, who } = this.settings;
     const tree = new Tree(printPosition(initial(size, pieces)));
-    tree.rules = this.settings.rules === "blocked-goal" ? "blocked-goal" : undefined;
+    tree.rules = this.settings.rules === "paper" ? undefined : NEWEST_RULES;
     tree.setTag("Event", "a game in the browser");
     tree.setTag("PlayerX", this.nameOf("x"));
     tree.setTag("PlayerO", this.nameOf("o"));
@@ -202,7 +202,7 @@ export class PlayView {
           "data-name": "pieces",
         }),
       ),
-      choice("Rules", RULES, now.rules, (value) => this.change({ rules: value }), { "data-name": "rules" }),
+      choice("Rules", RULES, now.rules === "paper" ? now.rules : NEWEST_RULES, (value) => this.change({ rules: value }), { "data-name": "rules" }),
       button("New game", () => this.newGame(), {
         primary: true,
         icon: "plus",
