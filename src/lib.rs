@@ -240,11 +240,12 @@ mod tests {
             for arg in command.get_arguments().filter(|arg| is_numeric(arg.get_value_parser())) {
                 let pair = arg.get_value_parser().type_id() == std::any::TypeId::of::<[f64; 2]>();
                 let name = arg.get_long().map(str::to_owned);
-                options.push((path.join(" "), name, arg.get_index().unwrap_or(0), pair));
+                let before = command.get_positionals().take_while(|other| other.get_id() != arg.get_id()).count();
+                options.push((path.join(" "), name, before, pair));
             }
         });
         assert!(options.len() > 60, "{} numeric options", options.len());
-        for (path, name, index, pair) in &options {
+        for (path, name, before, pair) in &options {
             let parse = |value: &str| {
                 let value = if *pair { format!("0,{value}") } else { value.to_owned() };
                 let mut words: Vec<String> = std::iter::once("sternhalma")
@@ -254,8 +255,9 @@ mod tests {
                     .collect();
                 match name {
                     Some(name) => words.push(format!("--{name}={value}")),
-                    None => words
-                        .extend(["--".to_owned()].into_iter().chain(vec!["x".to_owned(); index - 1]).chain([value])),
+                    None => {
+                        words.extend(["--".to_owned()].into_iter().chain(vec!["x".to_owned(); *before]).chain([value]))
+                    }
                 }
                 let error = Cli::describe().try_get_matches_from(words).err();
                 let error = error.filter(|error| error.kind() == clap::error::ErrorKind::ValueValidation);

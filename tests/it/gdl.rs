@@ -141,7 +141,8 @@ fn engines_are_measured() {
     assert!(found.iter().all(|found| found["simulations_per_s"].as_f64().unwrap() > 0.0), "{out}");
     assert!(report.get("prover").is_none(), "{out}");
     let (code, out, err) = gdl("bench", &[&own("tic-tac-toe")], "--seconds 0");
-    assert_eq!((code, out.as_str(), err.lines().count()), (2, "", 1), "{err}");
+    assert_eq!((code, out.as_str()), (2, ""), "{err}");
+    assert!(err.contains("expected a number from 0.001 to 1000000"), "{err}");
 }
 
 /// A game that cannot be grounded is played with the prover.
@@ -208,7 +209,8 @@ fn invalid_input_is_an_error_in_one_line() {
     }
     for trace in [&text, &cut, &unknown, &absent] {
         let (code, out, err) = gdl("replay", &[&game, trace], "");
-        assert_eq!((code, out.as_str(), err.lines().count()), (2, "", 1), "{err}");
+        assert_eq!((code, out.as_str()), (2, ""), "{err}");
+        assert!(err.contains("expected a number from 0.001 to 1000000"), "{err}");
     }
 }
 

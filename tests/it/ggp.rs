@@ -270,7 +270,7 @@ fn a_match_that_cannot_be_held_is_a_usage_error() {
     assert!(refused(&["localhost:1", "localhost:2"]).contains("3 roles (ann, bob, cid) and there are 2 players"));
     assert!(refused(&["localhost"]).contains("expected HOST:PORT"));
     assert!(refused(&["localhost:0"]).contains("expected HOST:PORT"));
-    assert!(refused(&["h:1", "--play-clock=-1"]).contains("seconds from 0"));
+    assert!(refused(&["h:1", "--play-clock=-1"]).contains("expected a number from 0 to 1000000"));
     assert!(refused(&[]).contains("required"));
 }
 

@@ -84,7 +84,7 @@ fn a_log_of_the_former_default_rules_resumes_with_its_rules() {
     for text in [&text, &named] {
         std::fs::write(&path, text).unwrap();
         let error = refused(dir.path(), &with("4", &[]));
-        let why = "the rule set is `paper` in the log, and `blocked-goal` here";
+        let why = "the rule set is `paper` in the log, and `blocked-goal-2` here";
         assert!(error.contains(why) && error.ends_with("--rules paper continues the log\n"), "{error}");
         assert_eq!(error.matches("log belongs").count(), 1, "{error}");
         assert_eq!(&std::fs::read_to_string(&path).unwrap(), text);

@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 
 use thiserror::Error;
 
-use super::dependencies::for_each_atom;
 use super::kif::Place;
-use super::rules::{Atom, Literal, Rule, Term};
+use super::terms::{Atom, Literal, Rule, Term, for_each_atom};
 
 /// The maximum number of conjunctions to which a rule expands.
 pub const MAX_ALTERNATIVES: usize = 1024;

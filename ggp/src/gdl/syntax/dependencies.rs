@@ -2,7 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::rules::{Atom, Literal, RELATIONS, Rules};
+use super::rules::{RELATIONS, Rules};
+use super::terms::{Atom, for_each_atom};
 use crate::gdl::scc::components;
 
 /// A relation: its name and its number of arguments.
@@ -100,18 +101,6 @@ fn signature(atom: &Atom) -> Signature<'_> {
 /// Returns the bit of a relation of the language, or 0 for another relation.
 fn bit(relation: Signature<'_>) -> u16 {
     RELATIONS.iter().position(|&known| known == relation).map_or(0, |place| 1 << place)
-}
-
-/// Visits the sentences of a body, each with `true` if it is not negated.
-pub fn for_each_atom<'a>(body: &'a [Literal], positive: bool, visit: &mut dyn FnMut(&'a Atom, bool)) {
-    for literal in body {
-        match literal {
-            Literal::Holds(atom) => visit(atom, positive),
-            Literal::Not(_, inner) => for_each_atom(std::slice::from_ref(inner), !positive, visit),
-            Literal::Distinct(..) => {}
-            Literal::Or(_, parts) => for_each_atom(parts, positive, visit),
-        }
-    }
 }
 
 #[cfg(test)]

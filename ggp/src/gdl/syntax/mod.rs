@@ -7,14 +7,17 @@ mod kif;
 mod names;
 mod rules;
 mod scramble;
+mod terms;
 
 pub use conjunctions::RuleBound;
 pub(super) use conjunctions::{ConjunctionPart, MAX_ARITY, conjunctions};
-pub(super) use dependencies::{DependencyGraph, for_each_atom};
+pub(super) use dependencies::DependencyGraph;
 pub use diagnostics::{Code, Finding, Severity};
 
 pub use kif::{Document, Expr, ExprKind, KifError, MAX_DEPTH, MAX_TERM_LENGTH, Place};
 pub use names::find_name;
-pub use rules::{Atom, Literal, Rule, Rules, RulesError, Term};
 pub(super) use rules::{RELATIONS, has_error};
+pub use rules::{Rules, RulesError};
 pub use scramble::{Renaming, scramble, shuffle};
+pub(super) use terms::for_each_atom;
+pub use terms::{Atom, Literal, Rule, Term};

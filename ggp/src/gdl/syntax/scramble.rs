@@ -6,7 +6,8 @@ use rand::RngExt;
 use rand::seq::SliceRandom;
 
 use super::kif::{Document, Expr, ExprKind};
-use super::rules::{CONNECTIVES, RELATIONS, Rules, Term};
+use super::rules::{CONNECTIVES, RELATIONS, Rules};
+use super::terms::Term;
 use crate::Rng;
 
 /// A one-to-one renaming of the symbols of a rulesheet.
