@@ -711,7 +711,7 @@ fn invalid_tournaments_are_refused_before_the_first_game() {
         (&["tournament", "greedy", "random", "--alpha", "0.1"], "--sprt"),
         (
             &["tournament", "greedy", "random", "--patience", "nan"],
-            "expected a patience of 0 to 1000000 seconds, got NaN",
+            "expected a number from 0 to 1000000, e.g. 0.5, got `nan`",
         ),
         (
             &["tournament", "greedy", "base0", "--depth", "2"],

@@ -96,7 +96,7 @@ fn a_log_of_the_former_default_rules_resumes_with_its_rules() {
     std::fs::remove_file(&path).unwrap();
     json(dir.path(), &with("2", &[]));
     let text = std::fs::read_to_string(&path).unwrap();
-    assert!(text.lines().next().unwrap().contains("\"rules\":\"blocked-goal\""), "{text}");
+    assert!(text.lines().next().unwrap().contains("\"rules\":\"blocked-goal-2\""), "{text}");
     assert_eq!(json(dir.path(), &with("4", &[]))["score"]["games"], 4);
 }
 
