@@ -1,8 +1,9 @@
 //! Paths of files that a command writes.
 
-use std::ffi::OsString;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
+
+use clap::builder::{MapValueParser, PathBufValueParser, TypedValueParser, ValueParserFactory};
 
 /// The path of an output: a file, or a directory of files. All options of outputs have this type, so that they can be
 /// found in the description of the commands.
@@ -16,9 +17,11 @@ impl OutputPath {
     }
 }
 
-impl From<OsString> for OutputPath {
-    fn from(path: OsString) -> OutputPath {
-        OutputPath(path.into())
+impl ValueParserFactory for OutputPath {
+    type Parser = MapValueParser<PathBufValueParser, fn(PathBuf) -> OutputPath>;
+
+    fn value_parser() -> Self::Parser {
+        PathBufValueParser::new().map(OutputPath)
     }
 }
 

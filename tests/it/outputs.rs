@@ -150,6 +150,51 @@ fn an_input_is_never_written() {
 }
 
 #[test]
+fn two_outputs_are_different_files() {
+    let env = with_inputs();
+    let words = "match PROGRAM random --side 4 --pieces 2 --games 2 --log second --debug OUT";
+    let refused = |out| {
+        let error = run(&env, words, out, false).failure();
+        assert!(error.contains("this is another output (second)"), "{out}: {error}");
+    };
+    refused("second");
+    assert!(!env.path("second").exists());
+    env.file("second", "");
+    fs::hard_link(env.path("second"), env.path("hard")).unwrap();
+    refused("hard");
+    symlink("/dev/null", env.path("null")).unwrap();
+    run(&env, &words.replace("second", "null"), "null", false).success();
+}
+
+#[test]
+fn an_output_has_a_name() {
+    let env = with_inputs();
+    for (command, option, _, words, _) in outputs().filter(|(command, ..)| *command != "man") {
+        let error = run(&env, words, "", false).failure();
+        assert!(error.contains("a value is required"), "{command} {option}: {error}");
+    }
+}
+
+#[test]
+fn no_page_of_the_manual_waits_for_a_reader() {
+    let env = TestEnv::new();
+    fs::create_dir(env.path("pages")).unwrap();
+    make_pipe(&env.path("pages/sternhalma-ugi.1"));
+    let error = run(&env, "man OUT", "pages", false).failure();
+    assert!(error.contains("sternhalma-ugi.1") && error.contains("no process reads this pipe"), "{error}");
+}
+
+#[test]
+fn a_finished_table_behind_a_link_is_not_built_again() {
+    let env = with_inputs();
+    symlink("table", env.path("link")).unwrap();
+    let ran = run(&env, "build --side 5 --pieces 3 -o OUT", "link", false);
+    assert!(ran.code == 0 && ran.err.contains("already built"), "{ran:?}");
+    let error = run(&env, "build --side 5 --pieces 3 -o OUT", "link", true).failure();
+    assert!(error.contains("found a symbolic link"), "{error}");
+}
+
+#[test]
 fn devices_and_pipes_are_written_through_or_refused() {
     let env = with_inputs();
     symlink("/dev/null", env.path("null")).unwrap();

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
-use sternhalma_data::table::fs::{AtomicFile, FileSystem, OsFileSystem, Traffic, parent_directory};
+use sternhalma_data::table::fs::{FileSystem, OsFileSystem, Traffic, parent_directory};
 use sternhalma_data::table::write::{BlockEncoder, NewTable, TableWriter};
 use sternhalma_data::table::{Block, LayerTraffic, Provenance};
 use sternhalma_data::{Table, TableError, TableInfo};
@@ -99,10 +99,7 @@ impl<'a> OutOfCoreBuild<'a> {
         let params = self.resume_params(&work)?;
         let journal_path = work.dir.journal_path();
         // Segments may be freed that no commit of the journal names.
-        let unrecorded = match journal_path.exists() {
-            true => Journal::has_remainder(&self.storage, &journal_path, work.fingerprint())?,
-            false => AtomicFile::temporary_path(path).exists(),
-        };
+        let unrecorded = Journal::has_remainder(&self.storage, &journal_path, work.fingerprint())?;
         let journal = Journal::open(&self.storage, &journal_path, work.fingerprint())?;
         let freed = journal.is_some();
         let build = || {

@@ -153,10 +153,10 @@ pub enum BuilderError {
         /// The missing or damaged file.
         what: String,
     },
-    /// The journal of the table that an interrupted build was writing is damaged or missing, and layers are freed.
+    /// The journal of the table that an interrupted build was writing is damaged, and layers are freed.
     #[error(
-        "{}: the journal of the unfinished table is damaged or missing, and the build cannot be resumed without it, \
-         because a part of its layers has been freed", path.display()
+        "{}: the journal of the unfinished table is damaged, and the build cannot be resumed without it, because a \
+         part of its layers has been freed", path.display()
     )]
     DamagedJournal {
         /// The journal.

@@ -25,8 +25,10 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         Some(path) => path.to_path_buf(),
         None => ctx.tables.directory()?.default_path(prefix, encoding),
     };
-    // The test for an existing table would wait for the writer of a pipe.
-    check_regular(&path).with_context(|| format!("{}: cannot write", path.display()))?;
+    // The table may exist behind a link. Opening a pipe would wait for its writer.
+    if !path.is_file() {
+        check_regular(&path).with_context(|| format!("{}: cannot write", path.display()))?;
+    }
     let builder = args.builder(prefix, encoding);
     builder.spec().layout()?;
     #[cfg(feature = "cluster")]
