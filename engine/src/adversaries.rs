@@ -86,7 +86,8 @@ fn home(game: &ChineseCheckers, side: Side) -> CellSet {
 
 /// Returns the row of a cell, counted from the corner at home.
 fn row_from_home(game: &ChineseCheckers, side: Side, cell: Cell) -> usize {
-    game.geometry().row(cell.to_goal_order(game.board(), side))
+    // The home is the goal of the opponent.
+    game.geometry().row(cell.to_goal_order(game.board(), side.other()))
 }
 
 #[cfg(test)]
