@@ -170,8 +170,8 @@ fn two_outputs_are_different_files() {
 fn an_output_has_a_name() {
     let env = with_inputs();
     for (command, option, _, words, _) in outputs().filter(|(command, ..)| *command != "man") {
-        let error = run(&env, words, "", false).failure();
-        assert!(error.contains("a value is required"), "{command} {option}: {error}");
+        let ran = run(&env, words, "", false);
+        assert!(ran.code == 2 && ran.err.contains("a value is required"), "{command} {option}: {ran:?}");
     }
 }
 

@@ -311,10 +311,9 @@ fn a_run_without_enough_different_openings_ends_before_its_games() {
     let plain = schedule(&habits, 4);
     let few = "no further different openings can be drawn";
     // A heap of 20 stones lasts at most 20 plies, and no opening has 21.
-    for (plies, found) in [(21, "0 of 2 found with 21"), (19, "1 of 2 found with 19")] {
-        let (error, played) = run(Schedule { opening_plies: plies, ..plain.clone() });
-        assert!(error.starts_with(few) && error.contains(found) && played == 0, "{error}, {played} games");
-    }
+    let (error, played) = run(Schedule { opening_plies: 21, ..plain.clone() });
+    let found = error.starts_with(few) && error.contains("0 of 2 found with 21");
+    assert!(found && played == 0, "{error}, {played} games");
     for (opening_plies, ply_limit, why) in [(12, 12, "leave no move"), (10_001, 20_000, "expected 0 to 10000")] {
         let (error, played) = run(Schedule { opening_plies, ply_limit, ..plain.clone() });
         assert!(error.contains(why) && played == 0, "{error}, {played} games");

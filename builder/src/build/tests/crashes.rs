@@ -249,10 +249,14 @@ fn a_damaged_journal_is_named_and_the_build_starts_again() {
 fn a_build_without_its_journal_names_the_freed_layers() {
     let site = begin_table();
     std::fs::remove_file(site.work_dir().join("written")).unwrap();
-    let error = site.build(&Faults::new(Fault::Nothing)).unwrap_err();
-    let BuilderError::DamagedFile { path, .. } = &error else { panic!("{error:?}") };
-    std::fs::remove_file(path).unwrap();
-    site.finish("no journal");
+    let mut removed = BTreeSet::new();
+    while let Err(error) = site.build(&Faults::new(Fault::Nothing)) {
+        let BuilderError::DamagedFile { path, .. } = &error else { panic!("{error:?}") };
+        std::fs::remove_file(path).unwrap();
+        assert!(removed.insert(path.clone()), "{error}");
+    }
+    assert!(!removed.is_empty());
+    site.assert_finished("no journal");
 }
 
 /// Checks that a build names its damaged journal, and that the advice works.
