@@ -309,7 +309,7 @@ fn the_engine_follows_its_protocol() {
     for player in ["base0", "ab-avg", "greedy"] {
         let engine = format!("'{}' ugi --side 5 --pieces 3 --player {player}", env!("CARGO_BIN_EXE_sternhalma"));
         let (code, lines) = compliance(&engine);
-        assert!(lines.len() == 18 && lines.iter().all(|line| line.starts_with("ok ")), "{player}: {lines:#?}");
+        assert!(lines.len() == 22 && lines.iter().all(|line| line.starts_with("ok ")), "{player}: {lines:#?}");
         assert_eq!(code, Some(0));
     }
 }
@@ -325,6 +325,6 @@ fn an_engine_that_does_not_follow_the_protocol_fails() {
     let (code, lines) = compliance(&engine);
     assert_eq!(code, Some(1));
     let failed: Vec<&String> = lines.iter().filter(|line| line.starts_with("FAILED  ")).collect();
-    assert!(!failed.is_empty() && failed.len() < 9, "{lines:#?}");
+    assert!(!failed.is_empty() && failed.len() < 12, "{lines:#?}");
     assert!(failed[0].contains("expected a legal move of x in "), "{lines:#?}");
 }

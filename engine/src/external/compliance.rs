@@ -47,7 +47,7 @@ pub struct ComplianceCheck {
 type Check = fn(&mut Checker) -> Result<(), String>;
 
 /// The checks in order. Each check starts the program if it does not run.
-const CHECKS: [(&str, Check); 17] = [
+const CHECKS: [(&str, Check); 21] = [
     ("`id name` names the engine", |it| it.check_name()),
     ("each `option` has a name and a type", |it| it.check_options()),
     ("`isready` is answered by `readyok`", |it| it.ready("isready")),
@@ -61,11 +61,24 @@ const CHECKS: [(&str, Check); 17] = [
     }),
     ("`position startpos moves …`: legal moves of a game", |it| it.check_game()),
     ("`position fen …`: a legal move for o", |it| it.check_fen()),
+    ("`setoption` ignores or refuses numbers outside their bounds", |it| it.check_bounds()),
     ("`go movetime 200`: a legal move in time", |it| it.check_timed("go movetime 200", MOVE_TIME)),
     ("`go p1time 1000 p2time 1000`: a legal move in time", |it| {
         it.check_timed("go p1time 1000 p2time 1000", Duration::from_secs(1))
     }),
+    ("`go` with a clock that is negative, 0, or of the other player alone: a legal move", |it| {
+        it.check_limits(&["p1time -5 p2time 1000", "p1time 0 p2time 0", "p2time 1000"])
+    }),
+    ("`go` with limits that are unknown or have no number: a legal move", |it| {
+        it.check_limits(&[
+            "nodes 100 xyzzy 3",
+            "p1time 1000 p2time 1000 movestogo 3",
+            "xyzzy nodes 100",
+            "movetime 50 depth",
+        ])
+    }),
     ("`go infinite`: no move before `stop`, a legal one after it", |it| it.check_infinite()),
+    ("commands after `go` or `stop` wait for the `bestmove`", |it| it.check_waiting()),
     ("`isready` is answered during a search", |it| it.check_ready_during_search()),
     ("a second game after `uginewgame`", |it| {
         it.ready("uginewgame\nisready")?;
@@ -223,6 +236,45 @@ impl Checker {
         self.set_rules()
     }
 
+    /// Sets each number of an option below and above its bounds. Afterwards the program must be ready and play.
+    fn check_bounds(&mut self) -> Result<(), String> {
+        let outside: Vec<String> = self.options().flat_map(|words| lines_outside(&words)).collect();
+        let start = self.game.initial();
+        for line in outside {
+            self.ready(&format!("{line}\nisready"))
+                .and_then(|()| self.check_move("position startpos", &start, "go nodes 100", PROMPT))
+                .map_err(|error| format!("after {}: {error}", excerpt(&line)))?;
+        }
+        self.check_defaults()
+    }
+
+    /// Checks that `go` with each of these limits is answered by a legal move of the initial position.
+    fn check_limits(&mut self, limits: &[&str]) -> Result<(), String> {
+        let start = self.game.initial();
+        limits.iter().try_for_each(|limits| {
+            let go = format!("go {limits}");
+            self.check_move("position startpos", &start, &go, PROMPT).map_err(|error| format!("`{go}`: {error}"))
+        })
+    }
+
+    /// Sends a position and a `go` at once with a search before them: none of the two may be lost.
+    fn check_waiting(&mut self) -> Result<(), String> {
+        let (start, mut next) = (self.game.initial(), self.game.initial());
+        let mut legal = Vec::new();
+        self.game.legal(&start, start.player() as usize, &mut legal);
+        let first = *legal.first().ok_or("the board is too small for this check")?;
+        self.game.play_action(&mut next, first);
+        let text = action_text(self.game.geometry(), first);
+        for search in ["go infinite\nstop", "go movetime 50"] {
+            let second = format!("position startpos moves {text}\ngo nodes 100");
+            let heard = self.ask(&format!("position startpos\n{search}\n{second}"), "bestmove", PROMPT)?;
+            self.legal_move(&heard, &start)?;
+            let heard = self.until("bestmove", PROMPT)?;
+            self.legal_move(&heard, &next)?;
+        }
+        Ok(())
+    }
+
     /// Checks the answer to a search, and returns its text.
     fn legal_move(&mut self, heard: &[String], state: &GameState) -> Result<String, String> {
         let line = heard.last().map_or("", String::as_str);
@@ -344,9 +396,36 @@ fn default_line(words: &[&str]) -> Option<String> {
     (!value.is_empty()).then(|| option(&name, &value).trim_end().to_owned())
 }
 
+/// Returns the lines that set a number one below its declared minimum, and one above its maximum.
+fn lines_outside(words: &[&str]) -> Vec<String> {
+    let Some(kind) = words.iter().position(|&word| word == "type") else { return Vec::new() };
+    let bound = |name: &str| -> Option<i128> {
+        words.get(kind + words[kind..].iter().position(|&word| word == name)? + 1)?.parse().ok()
+    };
+    let name = words.get(2..kind).unwrap_or_default().join(" ");
+    let outside = [bound("min").and_then(|min| min.checked_sub(1)), bound("max").and_then(|max| max.checked_add(1))];
+    outside.into_iter().flatten().map(|value| option(&name, &value.to_string()).trim_end().to_owned()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_outside_their_bounds_are_one_beyond_them() {
+        for (line, expected) in [
+            (
+                "option name My Hash type spin default 16 min 1 max 18446744073709551615",
+                &["setoption name My Hash value 0", "setoption name My Hash value 18446744073709551616"][..],
+            ),
+            ("option name Depth type spin default 3 min -2", &["setoption name Depth value -3"]),
+            ("option name Player type string default min", &[]),
+            ("option name min 3", &[]),
+        ] {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            assert_eq!(lines_outside(&words), expected, "{line}");
+        }
+    }
 
     #[test]
     fn defaults_are_set_as_they_are_declared() {

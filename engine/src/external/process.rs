@@ -13,6 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use sternhalma_ggp::arena::{Fault, FaultKind};
+use sternhalma_ggp::messages::without_bom;
 
 use super::trace::ProtocolTrace;
 
@@ -319,7 +320,9 @@ fn pass_out(stdout: impl Read, lines: &SyncSender<OutputLine>, trace: Option<&Pr
         bytes.clear();
         let count = stdout.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut bytes)?;
         let cut = !bytes.ends_with(b"\n") && count as u64 == LONGEST_LINE;
-        let mut text = if goes_on { String::new() } else { String::from_utf8_lossy(&bytes).trim_end().to_owned() };
+        // Some runtimes write a byte order mark before the first line.
+        let line = String::from_utf8_lossy(&bytes);
+        let mut text = if goes_on { String::new() } else { without_bom(&line).trim_end().to_owned() };
         if cut && !goes_on {
             text.push('…');
         }

@@ -350,6 +350,14 @@ fn an_answer_that_nobody_wants_is_not_waited_for() {
 }
 
 #[test]
+fn a_byte_order_mark_before_the_first_line_is_skipped() {
+    let script =
+        Script::new(&polite("echo bestmove a1-a3", "").replacen("while", "printf '\\357\\273\\277'; while", 1));
+    let mut peer = script.peer();
+    assert!(!peer.greet(LONG, &NEVER).unwrap().is_empty());
+}
+
+#[test]
 fn an_ended_program_is_restarted() {
     let go = "if test -e $dir/mark; then echo bestmove a1-a3; else : > $dir/mark; exit 1; fi";
     let script = Script::new(&polite(go, ""));
@@ -426,6 +434,7 @@ fn compliance_checks_find_what_is_wrong() {
             "`position startpos moves …`: legal moves of a game",
             "`position fen …`: a legal move for o",
             "`go infinite`: no move before `stop`, a legal one after it",
+            "commands after `go` or `stop` wait for the `bestmove`",
             "`isready` is answered during a search",
         ]
     );
@@ -436,7 +445,7 @@ fn compliance_checks_find_what_is_wrong() {
     );
     assert!(failed[0].1.ends_with("got `bestmove a1-a3`"), "{}", failed[0].1);
     assert!(failed[2].1.contains("expected no move before `stop`"), "{}", failed[2].1);
-    assert_eq!(count, 18);
+    assert_eq!(count, 22);
     // The engine ends at an unknown command, ignores `quit`, and has no name.
     let (failed, _) = failed_checks(
         r#"while read -r line; do case "$line" in
@@ -454,6 +463,27 @@ fn compliance_checks_find_what_is_wrong() {
     assert!(ended.contains("exit status: 3; its last words: no command"), "{ended}");
     assert!(of("`quit` ends the program").unwrap().contains("got a running one"));
     assert_eq!((of("`isready` is answered by `readyok`"), of("`uginewgame` begins a game")), (None, None));
+    // The engine refuses a search after `stop`, ends at a large number, and has no move at odd limits.
+    let (failed, _) = failed_checks(
+        r#"busy=; while read -r line; do case "$line" in
+        ugi) busy=; echo id name odd; echo "option name Hash type spin default 2 min 1 max 4"; echo ugiok;;
+        isready) busy=; echo readyok;;
+        quit) exit 0;;
+        *"Hash value 5") exit 5;;
+        stop) test "$busy" = infinite && { echo bestmove a1-a3; busy=after; };;
+        *infinite) busy=infinite;;
+        go*-5*|go*xyzzy*|go*movestogo*) echo bestmove none;;
+        go*) test -z "$busy" && echo bestmove a1-a3 || echo bestmove none;;
+        esac; done"#,
+    );
+    let of = |name: &str| failed.iter().find(|(of, _)| of.starts_with(name)).map(|(_, failure)| failure.as_str());
+    let ended = of("`setoption` ignores or refuses numbers").unwrap();
+    assert!(ended.starts_with("after `setoption name Hash value 5`: ") && ended.contains("exit status: 5"), "{ended}");
+    assert!(of("`go` with a clock that is negative").unwrap().starts_with("`go p1time -5 p2time 1000`: "));
+    let unknown = of("`go` with limits that are unknown").unwrap();
+    assert!(unknown.starts_with("`go nodes 100 xyzzy 3`: ") && unknown.ends_with("got `bestmove none`"), "{unknown}");
+    assert!(of("commands after `go` or `stop`").unwrap().ends_with("got `bestmove none`"));
+    assert_eq!(of("`go infinite`"), None);
     // Without a handshake there is nothing to check.
     let (failed, count) = failed_checks("exit 1");
     assert_eq!((failed.len(), count), (1, 1));
