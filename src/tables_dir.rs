@@ -10,7 +10,7 @@ use clap::Args;
 use indicatif::HumanBytes;
 use sternhalma_builder::{check_memory, total_memory};
 use sternhalma_data::table::{Coverage, Layout, TablesDir, find_table, parse_table_name, table_name, tables_dir};
-use sternhalma_data::{Board, Encoding, Prefix, Table, TableOptions};
+use sternhalma_data::{Board, Encoding, Prefix, Table, TableError, TableOptions};
 use sternhalma_ggp::messages::nearest;
 
 use crate::output::status;
@@ -69,10 +69,11 @@ impl TablesArgs {
     ///
     /// Fails if the directory is unknown or cannot be read.
     pub fn lookup(&self, board: Board, coverage: Coverage) -> Result<Option<PathBuf>> {
-        static NOTICED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
-        let misnamed = |path: &Path, prefix: Prefix| {
-            if NOTICED.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned()) {
-                status!("{}: passed over, because the table is of {prefix}; rename it", path.display());
+        static NOTICED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+        let misnamed = |error: &TableError| {
+            let error = error.to_string();
+            if NOTICED.lock().unwrap_or_else(PoisonError::into_inner).insert(error.clone()) {
+                status!("passed over {error}");
             }
         };
         Ok(self.directory()?.lookup(board, coverage, misnamed)?)

@@ -96,6 +96,7 @@ impl TableStore {
         let loaded: u64 = all.values().map(|open| open.table.loaded_bytes()).sum();
         let options = Table::options().verify_blocks(true).load_budget(self.load_budget.saturating_sub(loaded));
         let table = Arc::new(options.open(path)?);
+        table.check_name(name)?;
         let Some(file) = file else { return Err(TableError::Absent { path: path.to_owned() }) };
         let open = Arc::new(OpenTable { name: name.to_owned(), table, file, checked: OnceLock::new() });
         all.insert(name.to_owned(), open.clone());
@@ -148,5 +149,23 @@ mod tests {
         assert_eq!(store.best(second.table.board()).unwrap().unwrap().name, "t");
         std::fs::remove_file(path).unwrap();
         assert!(store.open("t").is_err());
+    }
+
+    #[test]
+    fn misnamed_tables_are_named_and_passed_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = TableStore::new(TablesDir::new(dir.path()), u64::MAX);
+        let board = Board::new(4, 2).unwrap();
+        let path = dir.path().join("4x4-3.sht");
+        TableBuilder::new(Prefix::whole(board)).threads(1).build(&path, &()).unwrap();
+        let message = "the table is of 4x4, 2 pieces, and its name says 4x4, 3 pieces; rename it";
+        let listing = store.list().unwrap();
+        assert!(listing.tables.is_empty());
+        let [(name, error)] = &listing.unreadable[..] else { panic!("{listing:?}") };
+        assert!(name == "4x4-3" && error.to_string().ends_with(message), "{error}");
+        assert!(store.best(board).unwrap().is_none());
+        assert!(store.open("4x4-3").unwrap_err().to_string().ends_with(message));
+        std::fs::rename(&path, dir.path().join("4x4-2.sht")).unwrap();
+        assert_eq!(store.best(board).unwrap().unwrap().name, "4x4-2");
     }
 }

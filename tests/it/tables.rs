@@ -76,6 +76,22 @@ fn only_play_and_ugi_fall_back_to_a_prefix() {
 }
 
 #[test]
+fn a_misnamed_table_is_named_and_passed_over() {
+    let env = TestEnv::new();
+    env.build("--side 5 --pieces 3");
+    fs::rename(env.table("5x5-3.sht"), env.table("5x5-2.sht")).unwrap();
+    let reason = "the table is of 5x5, 3 pieces, and its name says 5x5, 2 pieces; rename it";
+    let rows = env.json("tables --json");
+    assert!(rows[0]["error"].as_str().unwrap().ends_with(reason) && rows[0].get("states").is_none(), "{rows}");
+    for pieces in [2, 3] {
+        let ran = env.run(&format!("analyse --side 5 --pieces {pieces} --nodes 10"));
+        assert!(ran.err.lines().any(|line| line.starts_with("passed over ") && line.ends_with(reason)), "{ran:?}");
+        assert!(ran.err.contains("no distance table"), "{ran:?}");
+        ran.success();
+    }
+}
+
+#[test]
 fn a_table_too_large_to_build_has_an_affordable_part() {
     let env = TestEnv::new();
     let error = env.run("match end0 heur0 --pieces 10").failure();

@@ -91,18 +91,21 @@ impl TablesDir {
         Ok(files)
     }
 
-    /// Opens the table files, ordered by name.
+    /// Opens the table files, ordered by name. A table with the name of a table of other states is an error, so that
+    /// no program uses it.
     ///
     /// # Errors
     /// If the directory cannot be read.
     pub fn list(&self) -> Result<Vec<TableFile>, TableError> {
-        let open = |(name, path)| TableFile { name, table: Table::open(&path), path };
+        let open = |(name, path): (String, PathBuf)| {
+            let table = Table::open(&path).and_then(|table| table.check_name(&name).map(|()| table));
+            TableFile { name, path, table }
+        };
         Ok(self.files()?.into_iter().map(open).collect())
     }
 
-    /// Returns the path of the [best](Table::preference) table of a board. A table with the name of a table of other
-    /// states is passed over, and `misnamed` is called with its path and its states if its name or its contents are of
-    /// the board.
+    /// Returns the path of the [best](Table::preference) table of a board. A [misnamed](TableError::Misnamed) table is
+    /// passed over, and `misnamed` is called with the error if its name or its contents are of the board.
     ///
     /// # Errors
     /// If the directory cannot be read.
@@ -110,7 +113,7 @@ impl TablesDir {
         &self,
         board: Board,
         coverage: Coverage,
-        mut misnamed: impl FnMut(&Path, Prefix),
+        mut misnamed: impl FnMut(&TableError),
     ) -> Result<Option<PathBuf>, TableError> {
         let whole = Prefix::whole(board);
         let default = self.default_path(whole, Encoding::Byte);
@@ -118,22 +121,37 @@ impl TablesDir {
         if default.exists() && Table::open(&default).map_or(true, |table| table.prefix() == whole) {
             return Ok(Some(default));
         }
-        let usable = |file: TableFile| {
-            let table = file.table.ok()?;
-            if let Some((named, _)) = parse_table_name(&file.name).filter(|(named, _)| *named != table.prefix()) {
-                if [named.board(), table.board()].contains(&board) {
-                    misnamed(&file.path, table.prefix());
-                }
-                return None;
+        let usable = |file: TableFile| match file.table {
+            Ok(table) => {
+                let covers = table.prefix().is_whole() || coverage == Coverage::Prefix;
+                (table.board() == board && covers).then(|| (table.preference(), file.path))
             }
-            let covers = table.prefix().is_whole() || coverage == Coverage::Prefix;
-            (table.board() == board && covers).then(|| (table.preference(), file.path))
+            Err(error) => {
+                if matches!(&error, TableError::Misnamed { named, found, .. } if [named.board(), found.board()].contains(&board))
+                {
+                    misnamed(&error);
+                }
+                None
+            }
         };
         Ok(self.list()?.into_iter().filter_map(usable).max().map(|(_, path)| path))
     }
 }
 
 impl Table {
+    /// Checks that a name is not that of a table of other states. `name` has no extension, and may be any text.
+    ///
+    /// # Errors
+    /// If the name is that of a table of other states.
+    pub fn check_name(&self, name: &str) -> Result<(), TableError> {
+        match parse_table_name(name) {
+            Some((named, _)) if named != self.prefix() => {
+                Err(TableError::Misnamed { path: self.path().to_owned(), named, found: self.prefix() })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Returns a number by which tables of a board are compared: the best table covers most, and of
     /// tables that cover the same its look-ups are fastest.
     pub fn preference(&self) -> (usize, u8) {

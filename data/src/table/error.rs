@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use crate::board::Prefix;
+
 /// The reason why a table cannot be opened, read or written.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -55,6 +57,16 @@ pub enum TableError {
         path: PathBuf,
         /// The invalid value, and its place.
         what: String,
+    },
+    /// The name of the file is that of a table of other states.
+    #[error("{}: the table is of {found}, and its name says {named}; rename it", path.display())]
+    Misnamed {
+        /// The file.
+        path: PathBuf,
+        /// The states of the name.
+        named: Prefix,
+        /// The states of the table.
+        found: Prefix,
     },
 }
 
