@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use sternhalma_ggp::arena::{
-    ArenaError, Backend, Contestant, GameObserver, Schedule, Standings, TournamentSetup, check_openings, run,
+    ArenaError, Backend, Contestant, GameObserver, GameRecord, Schedule, Standings, TournamentSetup, check_openings,
+    run,
 };
 use sternhalma_ggp::{Limits, MemoryBudget};
 
 use crate::player::player_within;
+use crate::record::check_logged;
 use crate::{
     ChineseCheckers, Config, Distances, EngineContestant, ExternalPlayer, ExternalPlayerError, Filter, GameSetup,
     GameState, ProtocolLog, Separated,
@@ -191,8 +193,12 @@ impl Backend for BoardBackend {
         }
     }
 
+    fn check_logged(&self, schedule: &Schedule, record: &GameRecord) -> Result<(), String> {
+        check_logged(schedule, record)
+    }
+
     fn check_openings(&self, schedule: &Schedule, stop: &AtomicBool) -> Result<(), ArenaError> {
-        Ok(check_openings(&self.game, schedule, stop)?)
+        check_openings(&self.game, schedule, stop).map_err(|reason| ArenaError::of_openings(schedule, reason))
     }
 
     fn play(

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use sternhalma_engine::record::check_logged;
 use sternhalma_ggp::arena::{
     EntrantSummary, GameLog, GameRecord, LogError, PairingSummary, RoundSummary, Schedule, ScoreSummary, Standings,
     Termination, Totals, merge_directories, result_text, standings_text,
@@ -36,7 +37,7 @@ pub fn log_error(error: LogError) -> PyErr {
 #[pyfunction]
 pub fn read_log(py: Python<'_>, path: PathBuf) -> PyResult<Results> {
     py.detach(|| {
-        let (schedule, records) = GameLog::read(&path).map_err(log_error)?;
+        let (schedule, records) = GameLog::read_checked(&path, &check_logged).map_err(log_error)?;
         let invalid = |error| exceptions::LogError::new_err(format!("{}: line 1: {error}", path.display()));
         schedule.check().map_err(invalid)?;
         Ok(Results::new(schedule, records))
@@ -46,7 +47,7 @@ pub fn read_log(py: Python<'_>, path: PathBuf) -> PyResult<Results> {
 /// Reads the logs of directories, and merges those of one game.
 #[pyfunction]
 pub fn read_logs(py: Python<'_>, directories: Vec<PathBuf>) -> PyResult<Vec<(String, Results)>> {
-    let merged = py.detach(|| merge_directories(&directories));
+    let merged = py.detach(|| merge_directories(&directories, &check_logged));
     let merged = merged.map_err(|error| exceptions::LogError::new_err(message(&error)))?;
     Ok(merged.into_iter().map(|(name, (schedule, records))| (name, Results::new(schedule, records))).collect())
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use sternhalma_engine::record::check_logged;
 use sternhalma_ggp::arena::{GameLog, GameRecord, LogError, Schedule, Standings};
 
 use crate::error::ApiError;
@@ -109,7 +110,7 @@ impl LogStore {
         if file.bytes() > MOST_BYTES {
             return Err(ApiError::internal(format!("{name}: the log has more than 1 GiB")));
         }
-        let log = match GameLog::read(&path) {
+        let log = match GameLog::read_checked(&path, &check_logged) {
             // The system may be able to read the file the next time.
             Err(error @ LogError::Io { .. }) => return Err(ApiError::failure(&error)),
             read => read.map_err(|error| ApiError::failure(&error)).and_then(|log| checked(name, log)),

@@ -101,6 +101,31 @@ fn a_log_of_the_former_default_rules_resumes_with_its_rules() {
 }
 
 #[test]
+fn games_of_old_logs_must_agree_with_their_moves() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = [&["match", "greedy", "random", "--games", "4", "--nodes", "5", "--log", "log"][..], &SMALL].concat();
+    json(dir.path(), &run);
+    let path = dir.path().join("log");
+    // Lines of earlier versions have no checksum.
+    let text = std::fs::read_to_string(&path).unwrap();
+    let without =
+        |line: &str| line.split_once(",\"check\":").map_or(line.to_owned(), |(fields, _)| format!("{fields}}}"));
+    let old: Vec<String> = text.lines().map(without).collect();
+    let commands =
+        [&["tournament", "show", "log"][..], &["tournament", "merge", "log"], &["tournament", "rate", "log"], &run];
+    std::fs::write(&path, old.join("\n") + "\n").unwrap();
+    commands.iter().for_each(|command| assert!(ran(dir.path(), command).status.success(), "{command:?}"));
+    let won = if old[1].contains("[100,0]") { ["[100,0]", "[0,100]"] } else { ["[0,100]", "[100,0]"] };
+    let swapped = old[1].replacen(won[0], won[1], 1);
+    assert_ne!(swapped, old[1]);
+    std::fs::write(&path, [&old[0], &swapped].map(|line| line.clone() + "\n").concat()).unwrap();
+    for command in commands {
+        let error = refused(dir.path(), command);
+        assert!(error.contains("log: line 2 is not a game of this tournament: its result is"), "{command:?}: {error}");
+    }
+}
+
+#[test]
 fn a_game_of_a_log_is_replayed() {
     let dir = tempfile::tempdir().unwrap();
     let mate = own("ab-avg,depth=2");

@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 use sternhalma_data::{Board, RuleSet, Side};
-use sternhalma_ggp::arena::{ArenaGame, GameRecord, MoveSearch, Schedule, Termination};
+use sternhalma_ggp::arena::{ArenaGame, GameRecord, MoveSearch, Schedule, Termination, result_text};
 
 use super::game::{AnnotatedGame, AnnotatedMove, MoveInfo};
 use crate::filter::Filter;
 use crate::game::{ChineseCheckers, GameSetup, Outcome};
-use crate::ugi::legal_action;
+use crate::repetition::Repetitions;
+use crate::ugi::{UgiError, legal_action};
 
 impl AnnotatedGame {
     /// Returns a logged game of Chinese Checkers, with the data of its searches if the log has them.
@@ -63,6 +64,51 @@ impl AnnotatedGame {
     }
 }
 
+/// Checks that the moves of a logged game of Chinese Checkers are legal and lead to its result. Games of other logs are
+/// not checked, nor the winner of an adjudicated game, which follows from a table.
+///
+/// # Errors
+///
+/// Returns how the record contradicts its moves.
+pub fn check_logged(schedule: &Schedule, record: &GameRecord) -> Result<(), String> {
+    let Some(setup) = logged_setup(schedule) else { return Ok(()) };
+    let game = ChineseCheckers::of(setup, Filter::All);
+    let opening = game.opening(&record.opening)?;
+    let mut state = opening.state;
+    let mut played = Repetitions::new(&game, &state);
+    for text in &record.moves {
+        if played.is_over() {
+            return Err(UgiError::after_repetition(text, state.ply()).to_string());
+        }
+        let action = legal_action(&game, &state, text).map_err(|error| error.to_string())?;
+        game.play_action(&mut state, action);
+        played.push(&game, &state);
+    }
+    let plies = opening.plies as usize + record.moves.len();
+    if plies != record.plies as usize {
+        return Err(format!("it has {} plies, and its opening and moves have {plies}", record.plies));
+    }
+    let goals = match state.outcome() {
+        Some(Outcome::Won(side)) => Some(if side == Side::X { [100, 0] } else { [0, 100] }),
+        Some(Outcome::Draw) => Some([50, 50]),
+        None => (played.is_over() || plies >= setup.ply_limit as usize).then_some([50, 50]),
+    };
+    let agrees = match (goals, record.end) {
+        (_, Termination::Fault) | (None, Termination::Adjudicated) => true,
+        (Some(goals), Termination::Rules | Termination::PlyLimit | Termination::Repetition) => {
+            goals[..] == record.goals
+        }
+        (Some(_), Termination::Adjudicated) | (None, _) => false,
+    };
+    if agrees {
+        return Ok(());
+    }
+    let end =
+        goals.map_or_else(|| "do not end the game".to_owned(), |goals| format!("end with {}", result_text(&goals)));
+    let (result, recorded) = (result_text(&record.goals), serde_json::to_value(record.end).unwrap_or_default());
+    Err(format!("its result is {result} ({}), and its moves {end}", recorded.as_str().unwrap_or_default()))
+}
+
 /// Returns the board and the rules of a log, or `None` if it is of another game.
 fn logged_setup(schedule: &Schedule) -> Option<GameSetup> {
     let number = |key: &str| schedule.game.get(key).and_then(Value::as_u64);
@@ -95,6 +141,47 @@ mod tests {
     use sternhalma_ggp::arena::{Budget, Entrant, Fault, FaultKind, GameId, RoleFault, SearchValue, Totals};
 
     use super::*;
+
+    #[test]
+    fn a_logged_game_agrees_with_its_moves() {
+        let mut schedule = Schedule::new(["a", "b"].map(Entrant::named).to_vec(), Budget::default(), 2);
+        schedule.game = json!({"side": 3, "pieces": 1, "adjudicated-by": null});
+        let moves = ["a1-b1", "c3-c2", "b1-b2", "c2-c1", "b2-b3", "c1-b1", "b3-c3", "b1-a1"];
+        let record = GameRecord {
+            id: GameId { round: 0, pairing: 0, game: 0 },
+            players: vec!["a".to_owned(), "b".to_owned()],
+            opening: "startpos moves a1-b1 c3-c2".to_owned(),
+            moves: moves[2..7].iter().copied().map(str::to_owned).collect(),
+            plies: 7,
+            end: Termination::Rules,
+            goals: vec![100, 0],
+            fault: None,
+            spent: vec![Totals::default(); 2],
+            searches: Vec::new(),
+            origin: None,
+        };
+        assert_eq!(check_logged(&schedule, &record), Ok(()));
+        let error = |change: &dyn Fn(&mut GameRecord)| {
+            let mut changed = record.clone();
+            change(&mut changed);
+            check_logged(&schedule, &changed).err().unwrap_or_default()
+        };
+        assert_eq!(error(&|it| it.goals = vec![0, 100]), "its result is 0-1 (rules), and its moves end with 1-0");
+        assert_eq!(error(&|it| it.plies = 8), "it has 8 plies, and its opening and moves have 7");
+        let cut = |it: &mut GameRecord| (_, it.plies) = (it.moves.pop(), 6);
+        assert_eq!(error(&cut), "its result is 1-0 (rules), and its moves do not end the game");
+        let adjudicated = |it: &mut GameRecord| {
+            cut(it);
+            it.end = Termination::Adjudicated;
+        };
+        assert_eq!(error(&adjudicated), "");
+        assert!(error(&|it| it.end = Termination::Adjudicated).contains("(adjudicated), and its moves end with 1-0"));
+        assert!(error(&|it| it.moves[1] = "c2-a1".to_owned()).contains("not legal for o at ply 3"));
+        assert!(error(&|it| it.moves.push(moves[7].to_owned())).contains("after the end of the game"));
+        // The moves of a rulesheet are not known.
+        schedule.game = json!({"rules": "x"});
+        assert_eq!(check_logged(&schedule, &GameRecord { goals: vec![0, 100], ..record }), Ok(()));
+    }
 
     #[test]
     fn a_logged_game_is_a_record() {

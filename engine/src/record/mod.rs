@@ -29,4 +29,5 @@ mod tests;
 pub use error::{RecordError, RecordFault};
 pub use game::{AnnotatedGame, AnnotatedMove, MoveInfo, MoveLine, RULE_SET, Tag};
 pub use json::{JsonGame, JsonGameError, JsonLine, JsonMove, JsonValue};
+pub use logged::check_logged;
 pub use parse::MAX_NESTING;

@@ -50,6 +50,17 @@ pub trait LogEntry: Serialize + DeserializeOwned {
     }
 }
 
+/// A further check of an entry, for lines without a checksum, which were written by earlier versions.
+pub type EntryCheck<'a, E> = dyn Fn(&<E as LogEntry>::Head, &E) -> Result<(), String> + 'a;
+
+/// A check of the games of a log, such as a replay of their moves.
+pub type GameCheck<'a> = EntryCheck<'a, GameRecord>;
+
+/// Accepts every entry.
+fn accept<E: LogEntry>(_: &E::Head, _: &E) -> Result<(), String> {
+    Ok(())
+}
+
 /// The first difference between the head of a log and that of a run.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -173,6 +184,14 @@ impl<E: LogEntry> Log<E> {
     /// Returns an error if the file cannot be used, is locked or compressed, or is not a log of
     /// this run.
     pub fn open(path: &Path, head: &E::Head) -> Result<(Log<E>, Vec<E>), LogError> {
+        Log::open_checked(path, head, &accept::<E>)
+    }
+
+    /// Opens a log as [`open`](Log::open) does, and checks the entries of lines without a checksum.
+    ///
+    /// # Errors
+    /// As for [`open`](Log::open), and if `check` refuses an entry.
+    pub fn open_checked(path: &Path, head: &E::Head, check: &EntryCheck<'_, E>) -> Result<(Log<E>, Vec<E>), LogError> {
         let io = |source| LogError::Io { path: path.to_owned(), source };
         if is_compressed(path) {
             return Err(LogError::Compressed { path: path.to_owned() });
@@ -181,7 +200,7 @@ impl<E: LogEntry> Log<E> {
         let mut known = None;
         if let Some(file) = file.regular() {
             lock(file, path)?;
-            let ParsedLog { head: logged, entries, length } = parse::<E>(file, path)?;
+            let ParsedLog { head: logged, entries, length } = parse::<E>(file, path, check)?;
             let continued = continued_head::<E>(path, logged.as_ref(), head)?;
             if logged.is_none() && !is_partial_head(file, head).map_err(io)? {
                 let reason = "it is another file, which would be overwritten".to_owned();
@@ -218,7 +237,7 @@ impl<E: LogEntry> Log<E> {
     /// # Errors
     /// Returns an error if the file cannot be read or is not a log of this run.
     pub fn entries(path: &Path, head: &E::Head) -> Result<(E::Head, Vec<E>), LogError> {
-        let ParsedLog { head: logged, entries, .. } = read::<E>(path)?;
+        let ParsedLog { head: logged, entries, .. } = read::<E>(path, &accept::<E>)?;
         Ok((continued_head::<E>(path, logged.as_ref(), head)?, entries))
     }
 
@@ -249,7 +268,15 @@ impl<E: LogEntry> Log<E> {
     /// # Errors
     /// Returns an error if the file cannot be read or is not a log.
     pub fn read(path: &Path) -> Result<(E::Head, Vec<E>), LogError> {
-        let ParsedLog { head, entries, .. } = read::<E>(path)?;
+        Log::read_checked(path, &accept::<E>)
+    }
+
+    /// Reads a log, and checks the entries of lines without a checksum.
+    ///
+    /// # Errors
+    /// As for [`read`](Log::read), and if `check` refuses an entry.
+    pub fn read_checked(path: &Path, check: &EntryCheck<'_, E>) -> Result<(E::Head, Vec<E>), LogError> {
+        let ParsedLog { head, entries, .. } = read::<E>(path, check)?;
         let empty = || malformed(path, 1, "the head of a log".to_owned(), "the file is empty".to_owned());
         Ok((head.ok_or_else(empty)?, entries))
     }
@@ -305,10 +332,10 @@ impl LogEntry for GameRecord {
         let known = id.pairing < schedule.pairings.len() && id.game < games;
         let roles = [self.goals.len(), self.spent.len(), self.players.len()] == [schedule.roles; 3];
         let fault = self.fault.as_ref().is_none_or(|fault| fault.role < schedule.roles);
-        if known && roles && fault {
-            return Ok(());
+        if !(known && roles && fault) {
+            return Err(format!("there is no game {} of pairing {} in round {}", id.game, id.pairing, id.round));
         }
-        Err(format!("there is no game {} of pairing {} in round {}", id.game, id.pairing, id.round))
+        self.contradiction(schedule).map_or(Ok(()), |reason| Err(format!("it contradicts itself: {reason}")))
     }
 
     fn continued_head(requested: &Schedule, logged: &Schedule) -> Result<Schedule, Difference> {
@@ -364,38 +391,43 @@ fn to_entry_line(entry: &impl Serialize) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// Returns the JSON of a line of an entry, or an error if the line does not have its checksum.
-fn checked(line: &[u8]) -> Result<Cow<'_, [u8]>, String> {
+/// Returns the JSON of a line of an entry and whether the line has a checksum, or an error if the checksum is wrong.
+fn checked(line: &[u8]) -> Result<(Cow<'_, [u8]>, bool), String> {
     let text = line.trim_ascii_end();
     let Some((fields, check)) = text.len().checked_sub(CHECK_LENGTH).map(|at| text.split_at(at)) else {
-        return Ok(text.into());
+        return Ok((text.into(), false));
     };
     if !check.starts_with(CHECK) {
-        return Ok(text.into());
+        return Ok((text.into(), false));
     }
     let json = [fields, b"}"].concat();
     let digits = &check[CHECK.len()..CHECK.len() + 16];
     match format!("{:016x}", xxh3_64(&json)).as_bytes() == digits {
-        true => Ok(json.into()),
+        true => Ok((json.into(), true)),
         false => Err("it was changed after it was written, because its checksum `check` is wrong".to_owned()),
     }
 }
 
-fn read<E: LogEntry>(path: &Path) -> Result<ParsedLog<E>, LogError> {
+fn read<E: LogEntry>(path: &Path, check: &EntryCheck<'_, E>) -> Result<ParsedLog<E>, LogError> {
     let io = |source| LogError::Io { path: path.to_owned(), source };
     let file = File::open(path).map_err(io)?;
     if !is_compressed(path) {
-        return parse(file, path);
+        return parse(file, path, check);
     }
-    parse_within(zstd::Decoder::new(file).map_err(io)?, path, MAX_DECOMPRESSED)
+    parse_within(zstd::Decoder::new(file).map_err(io)?, path, MAX_DECOMPRESSED, check)
 }
 
-fn parse<E: LogEntry>(file: impl Read, path: &Path) -> Result<ParsedLog<E>, LogError> {
-    parse_within(file, path, u64::MAX)
+fn parse<E: LogEntry>(file: impl Read, path: &Path, check: &EntryCheck<'_, E>) -> Result<ParsedLog<E>, LogError> {
+    parse_within(file, path, u64::MAX, check)
 }
 
 /// Parses a log of at most `most` bytes.
-fn parse_within<E: LogEntry>(file: impl Read, path: &Path, most: u64) -> Result<ParsedLog<E>, LogError> {
+fn parse_within<E: LogEntry>(
+    file: impl Read,
+    path: &Path,
+    most: u64,
+    check: &EntryCheck<'_, E>,
+) -> Result<ParsedLog<E>, LogError> {
     let mut reader = BufReader::new(file);
     let mut parsed = ParsedLog { head: None, entries: Vec::new(), length: 0 };
     let mut text = Vec::new();
@@ -418,7 +450,7 @@ fn parse_within<E: LogEntry>(file: impl Read, path: &Path, most: u64) -> Result<
         }
         match &parsed.head {
             None => {
-                let head = serde_json::from_slice(&text);
+                let head = serde_json::from_slice(text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&text));
                 let error =
                     |error: serde_json::Error| malformed(path, line, "the head of a log".to_owned(), error.to_string());
                 parsed.head = Some(head.map_err(error)?);
@@ -427,9 +459,11 @@ fn parse_within<E: LogEntry>(file: impl Read, path: &Path, most: u64) -> Result<
                 let error =
                     |error: serde_json::Error| malformed(path, line, format!("a {}", E::ENTRY), error.to_string());
                 let expected = || format!("a {} of this {}", E::ENTRY, E::RUN);
-                let json = checked(&text).map_err(|reason| malformed(path, line, expected(), reason))?;
+                let (json, has_checksum) =
+                    checked(&text).map_err(|reason| malformed(path, line, expected(), reason))?;
                 let entry: E = serde_json::from_slice(&json).map_err(error)?;
-                entry.check(head).map_err(|reason| malformed(path, line, expected(), reason))?;
+                let valid = entry.check(head).and_then(|()| if has_checksum { Ok(()) } else { check(head, &entry) });
+                valid.map_err(|reason| malformed(path, line, expected(), reason))?;
                 if let Some(place) = entry.place() {
                     let json = json.into_owned();
                     match lines.get(&place) {
@@ -607,6 +641,32 @@ mod tests {
         );
         std::fs::write(&path, twice(line)).unwrap();
         assert_eq!(GameLog::read(&path).unwrap().1.len(), 3);
+        // A record that contradicts itself is refused without the rules of the game.
+        for (old, new, reason) in [
+            ("\"end\":\"rules\"", "\"end\":\"ply-limit\"", "it ended as a draw, and its goals are [100, 0]"),
+            ("\"end\":\"rules\"", "\"end\":\"fault\"", "it ended by a fault, and has none"),
+            ("\"plies\":5", "\"plies\":2", "it has 2 plies, and 3 moves"),
+            ("[100,0]", "[101,0]", "a goal is at most 100, and its goals are [101, 0]"),
+        ] {
+            let changed = twice(line).replacen(old, new, 1);
+            assert!(changed != twice(line) && error(&changed).ends_with(reason), "{}", error(&changed));
+        }
+        // Lines without a checksum have a further check.
+        let refuse = |_: &Schedule, record: &GameRecord| match record.id.game {
+            0 => Ok(()),
+            game => Err(format!("refused {game}")),
+        };
+        std::fs::write(&path, &old).unwrap();
+        for error in [
+            GameLog::read_checked(&path, &refuse).unwrap_err(),
+            GameLog::open_checked(&path, &schedule, &refuse).unwrap_err(),
+        ] {
+            assert!(error.to_string().ends_with("line 3 is not a game of this tournament: refused 1"), "{error}");
+        }
+        std::fs::write(&path, &text).unwrap();
+        assert_eq!(GameLog::read_checked(&path, &refuse).unwrap().1.len(), 2);
+        std::fs::write(&path, format!("\u{feff}{text}")).unwrap();
+        assert_eq!(GameLog::open(&path, &schedule).unwrap().1.len(), 2);
     }
 
     #[test]
@@ -659,7 +719,9 @@ mod tests {
         let schedule = schedule(2, &["a", "b"], &[4]);
         let log = to_bytes(&schedule, &[record(0), record(1)]).unwrap();
         let path = Path::new("log");
-        let within = |most| parse_within::<GameRecord>(&*log, path, most).map(|parsed| parsed.entries.len());
+        let within = |most| {
+            parse_within::<GameRecord>(&*log, path, most, &accept::<GameRecord>).map(|parsed| parsed.entries.len())
+        };
         assert_eq!(within(log.len() as u64).unwrap(), 2);
         let error = within(log.len() as u64 - 1).unwrap_err().to_string();
         assert!(error.starts_with("log: the compressed log has more than "), "{error}");

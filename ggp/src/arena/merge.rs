@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::rule_set;
 use super::rules_backend::replace_rules_by_digest;
-use super::{Difference, GameId, GameLog, GameRecord, LogError, Schedule, ScheduleError};
+use super::{Difference, GameCheck, GameId, GameLog, GameRecord, LogError, Schedule, ScheduleError};
 
 /// A tournament with games of several logs.
 pub type MergedLogs = (Schedule, Vec<GameRecord>);
@@ -65,15 +65,16 @@ pub enum MergeError {
     },
 }
 
-/// Merges the logs of all parts of a tournament. A game that several logs contain is kept once.
+/// Merges the logs of all parts of a tournament. A game that several logs contain is kept once. `check` checks the games
+/// of lines without a checksum.
 ///
 /// # Errors
-/// Returns an error if a log cannot be read, or if the logs contradict each other.
-pub fn merge_logs(logs: &[PathBuf]) -> Result<MergedLogs, MergeError> {
+/// Returns an error if a log cannot be read, if `check` refuses a game, or if the logs contradict each other.
+pub fn merge_logs(logs: &[PathBuf], check: &GameCheck<'_>) -> Result<MergedLogs, MergeError> {
     let mut merged: Option<Schedule> = None;
     let mut records: Vec<GameRecord> = Vec::new();
     for path in logs {
-        let (mut schedule, found) = GameLog::read(path)?;
+        let (mut schedule, found) = GameLog::read_checked(path, check)?;
         schedule.shard = None;
         replace_rules_by_digest(&mut schedule.game);
         rule_set::leave_out_default(&mut schedule.game);
@@ -101,7 +102,7 @@ pub fn merge_logs(logs: &[PathBuf]) -> Result<MergedLogs, MergeError> {
 ///
 /// # Errors
 /// Returns an error if there are no logs, and in the cases of [`merge_logs`].
-pub fn merge_directories(dirs: &[PathBuf]) -> Result<Vec<(String, MergedLogs)>, MergeError> {
+pub fn merge_directories(dirs: &[PathBuf], check: &GameCheck<'_>) -> Result<Vec<(String, MergedLogs)>, MergeError> {
     let mut logs: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
     for dir in dirs {
         let found = logs_of(dir).map_err(|source| MergeError::Directory { path: dir.clone(), source })?;
@@ -110,7 +111,7 @@ pub fn merge_directories(dirs: &[PathBuf]) -> Result<Vec<(String, MergedLogs)>, 
     if logs.is_empty() {
         return Err(MergeError::Empty { path: dirs.first().cloned().unwrap_or_default() });
     }
-    logs.into_iter().map(|(game, paths)| Ok((game, merge_logs(&paths)?))).collect()
+    logs.into_iter().map(|(game, paths)| Ok((game, merge_logs(&paths, check)?))).collect()
 }
 
 /// Returns the logs of a directory with their games, in order of names.
@@ -165,6 +166,7 @@ mod tests {
     fn parts_are_merged_unless_they_contradict_each_other() {
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| dir.path().join(name);
+        let any = |_: &Schedule, _: &GameRecord| Ok(());
         let whole = schedule(2, &["a", "b"], &[6]);
         let part = |name: &str, shard: &str, records: &[GameRecord]| {
             let schedule = Schedule { shard: Some(shard.parse().unwrap()), ..whole.clone() };
@@ -174,17 +176,17 @@ mod tests {
         part("g.2.ndjson.zst", "2/2", &[record(2, [50, 50]), record(0, [100, 0])]);
         let expected = vec![record(0, [100, 0]), record(2, [50, 50]), record(5, [0, 100])];
         let merged = (whole.clone(), expected);
-        assert_eq!(merge_logs(&["g.2.ndjson.zst", "g.1.ndjson"].map(path)).unwrap(), merged);
-        let by_game = merge_directories(&[dir.path().to_owned()]).unwrap();
+        assert_eq!(merge_logs(&["g.2.ndjson.zst", "g.1.ndjson"].map(path), &any).unwrap(), merged);
+        let by_game = merge_directories(&[dir.path().to_owned()], &any).unwrap();
         assert_eq!(by_game, [("g".to_owned(), merged)]);
 
         part("other", "1/2", &[record(0, [0, 100])]);
-        let error = merge_logs(&["g.1.ndjson", "other"].map(path)).unwrap_err().to_string();
+        let error = merge_logs(&["g.1.ndjson", "other"].map(path), &any).unwrap_err().to_string();
         assert!(error.contains("different records of game 0 of pairing 0 in round 0"), "{error}");
         GameLog::create(&path("seed"), &Schedule { seed: 9, ..whole }, &[]).unwrap();
-        let error = merge_logs(&["g.1.ndjson", "seed"].map(path)).unwrap_err().to_string();
+        let error = merge_logs(&["g.1.ndjson", "seed"].map(path), &any).unwrap_err().to_string();
         assert!(error.contains("different tournament"), "{error}");
         std::fs::create_dir(path("empty")).unwrap();
-        assert!(merge_directories(&[path("empty")]).unwrap_err().to_string().contains("no logs found"));
+        assert!(merge_directories(&[path("empty")], &any).unwrap_err().to_string().contains("no logs found"));
     }
 }

@@ -63,7 +63,7 @@ pub use contestant::{Contestant, Fault, FaultKind, PolicyPlayer, Request};
 pub use estimate::TournamentEstimate;
 pub use game::{Adjudicator, ArenaGame, ContestantFactory, Opening, TournamentSetup};
 pub use lock_step::{LockStepSetup, run_in_lock_step};
-pub use log::{Difference, GameLog, Log, LogEntry, LogError};
+pub use log::{Difference, EntryCheck, GameCheck, GameLog, Log, LogEntry, LogError};
 pub use merge::{MergeError, MergedLogs, merge_directories, merge_logs};
 pub use openings::{MAX_OPENING_PLIES, check_openings};
 pub use rating_list::{RatedPlayer, RatingList};

@@ -127,6 +127,37 @@ impl Totals {
 }
 
 impl GameRecord {
+    /// Returns how the fields of the record contradict each other, if they do. The rules of the game are not needed.
+    pub(super) fn contradiction(&self, schedule: &Schedule) -> Option<String> {
+        let GameRecord { goals, plies, end, moves, searches, .. } = self;
+        let seats = schedule.seats(self.id);
+        let guilty = self.fault.as_ref().map(|fault| seats[fault.role]);
+        let forfeited = |guilty| seats.iter().zip(goals).all(|(&seat, &goal)| (seat == guilty) == (goal == 0));
+        let is_draw = [Termination::PlyLimit, Termination::Repetition].contains(end);
+        match guilty {
+            _ if goals.iter().any(|&goal| goal > 100) => {
+                Some(format!("a goal is at most 100, and its goals are {goals:?}"))
+            }
+            None if *end == Termination::Fault => Some("it ended by a fault, and has none".to_owned()),
+            Some(_) if *end != Termination::Fault => Some("it has a fault, and did not end by one".to_owned()),
+            Some(guilty) if !forfeited(guilty) => {
+                Some(format!("the player at fault loses, and its goals are {goals:?}"))
+            }
+            _ if is_draw && goals.iter().any(|&goal| goal != 50) => {
+                Some(format!("it ended as a draw, and its goals are {goals:?}"))
+            }
+            _ if *end == Termination::PlyLimit && *plies < schedule.ply_limit => {
+                Some(format!("it ended at the ply limit of {}, and has {plies} plies", schedule.ply_limit))
+            }
+            _ if moves.len() > *plies as usize => Some(format!("it has {plies} plies, and {} moves", moves.len())),
+            _ => {
+                let chosen: usize = moves.iter().map(|joint| count_terms(joint)).sum();
+                (!searches.is_empty() && searches.len() != chosen)
+                    .then(|| format!("it has {} searches, and {chosen} chosen moves", searches.len()))
+            }
+        }
+    }
+
     /// Returns the score of the first player of the pairing: 1 if its best role has a higher
     /// goal than the best role of the second, 0 if lower, 0.5 if equal. Returns `None` for a
     /// game with one role.
@@ -166,6 +197,22 @@ impl GameRecord {
     }
 }
 
+/// Returns the number of terms of a joint move: words, or lists in parentheses, with blanks between them.
+fn count_terms(joint: &str) -> usize {
+    let (mut depth, mut terms, mut is_word) = (0_usize, 0, false);
+    for byte in joint.bytes() {
+        let is_blank = byte.is_ascii_whitespace();
+        terms += usize::from(depth == 0 && !is_blank && (byte == b'(' || !is_word));
+        match byte {
+            b'(' => depth += 1,
+            b')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        is_word = !is_blank && byte != b'(' && byte != b')';
+    }
+    terms
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::super::schedule::tests::schedule;
@@ -191,6 +238,21 @@ pub(crate) mod tests {
     fn record(game: u64, goals: &[u8]) -> GameRecord {
         let spent = vec![Totals { moves: 1, ..Totals::default() }; goals.len()];
         GameRecord { spent, ..record_of(GameId { round: 0, pairing: 0, game }, goals) }
+    }
+
+    #[test]
+    fn terms_of_joint_moves_are_counted() {
+        for (joint, count) in [
+            ("", 0),
+            ("a1-a2", 1),
+            ("noop (mark 1 (s 2))", 2),
+            ("(mark 1 2) noop", 2),
+            ("(a)(b) c", 3),
+            ("a (b", 2),
+            ("  a  b ", 2),
+        ] {
+            assert_eq!(count_terms(joint), count, "{joint}");
+        }
     }
 
     #[test]

@@ -34,6 +34,15 @@ pub trait Backend {
         threads
     }
 
+    /// Checks a logged game, such as by a replay of its moves. Only games of logs of earlier versions are checked, whose
+    /// lines have no checksum.
+    ///
+    /// # Errors
+    /// Returns the reason why the moves are illegal or have another result.
+    fn check_logged(&self, _schedule: &Schedule, _record: &GameRecord) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Checks that there are enough different openings for a schedule, until `stop` is set.
     ///
     /// # Errors
@@ -72,6 +81,9 @@ pub enum ArenaError {
     /// The games cannot be played with these openings, budgets or policies.
     #[error("{0}")]
     Setup(String),
+    /// Random openings cannot be drawn, or are too few.
+    #[error("{0}")]
+    Openings(String),
     /// A search would not end.
     #[error("the budget of {player} ({budget}) does not bound its searches: add nodes or a time")]
     Unbounded {
@@ -102,6 +114,14 @@ pub enum ArenaError {
     /// The work was interrupted.
     #[error("interrupted")]
     Interrupted,
+}
+
+impl ArenaError {
+    /// Returns the error for the openings of a schedule.
+    pub fn of_openings(schedule: &Schedule, reason: String) -> ArenaError {
+        // Listed openings have errors of their own.
+        if schedule.openings.is_empty() { ArenaError::Openings(reason) } else { ArenaError::Setup(reason) }
+    }
 }
 
 impl From<String> for ArenaError {
@@ -165,7 +185,11 @@ impl Tournament {
             self.backend.check_openings(&self.schedule, stop)?;
         }
         let (mut log, records) = match log {
-            Some(path) => GameLog::open(path, &self.schedule).map(|(log, records)| (Some(log), records))?,
+            Some(path) => {
+                let check = |schedule: &Schedule, record: &GameRecord| self.backend.check_logged(schedule, record);
+                let (log, records) = GameLog::open_checked(path, &self.schedule, &check)?;
+                (Some(log), records)
+            }
             None => (None, Vec::new()),
         };
         let schedule = log.as_ref().map_or(&self.schedule, |log| log.head()).clone();

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::json;
 use sternhalma_data::{Board, Side};
-use sternhalma_engine::record::AnnotatedGame;
+use sternhalma_engine::record::{AnnotatedGame, check_logged};
 use sternhalma_engine::{ChineseCheckers, Filter, GameSetup, ugi};
 use sternhalma_ggp::arena::{GameLog, GameRecord, MoveSearch, Schedule, SearchValue, result_text};
 use sternhalma_ggp::gdl::Document;
@@ -44,7 +44,7 @@ pub fn show(schedule: &Schedule, records: &[GameRecord], number: u64, format: Ga
 
 /// Returns the game with a number in a log, as a record.
 pub fn read_logged(log: &Path, number: u64) -> Result<AnnotatedGame> {
-    let (schedule, records) = GameLog::read(log)?;
+    let (schedule, records) = GameLog::read_checked(log, &check_logged)?;
     schedule.check()?;
     logged(&schedule, find(&schedule, &records, number)?)
 }

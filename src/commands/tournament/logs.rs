@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use sternhalma_engine::record::check_logged;
 use sternhalma_ggp::arena::{GameLog, GameRecord, MergedLogs, Schedule, Standings, merge_directories, merge_logs};
 
 use super::game::{self, GameFormat};
@@ -97,9 +98,9 @@ pub fn show(args: &ShowArgs) -> Result<CommandOutcome> {
         if args.game.is_some() {
             bail!("{}: --game needs a log, and this is a directory", args.log.display());
         }
-        return args.results.print_games(merge_directories(std::slice::from_ref(&args.log))?);
+        return args.results.print_games(merge_directories(std::slice::from_ref(&args.log), &check_logged)?);
     }
-    let (schedule, records) = GameLog::read(&args.log)?;
+    let (schedule, records) = GameLog::read_checked(&args.log, &check_logged)?;
     schedule.check()?;
     if let Some(number) = args.game {
         let format = match (args.record, args.results.json) {
@@ -116,13 +117,13 @@ pub fn merge(ctx: &CommandContext, args: &MergeArgs) -> Result<CommandOutcome> {
     if !args.logs.iter().any(|path| path.is_dir()) {
         let inputs: Vec<&Path> = args.logs.iter().map(PathBuf::as_path).collect();
         let output = args.output.as_ref().map(|output| ctx.output(output, args.force, &inputs)).transpose()?;
-        let (schedule, records) = merge_logs(&args.logs)?;
+        let (schedule, records) = merge_logs(&args.logs, &check_logged)?;
         if let Some(output) = output {
             GameLog::write(output, &schedule, &records)?;
         }
         return args.results.print(schedule, &records);
     }
-    let games = merge_directories(&args.logs)?;
+    let games = merge_directories(&args.logs, &check_logged)?;
     if let Some(output) = &args.output {
         std::fs::create_dir(output).with_context(|| format!("{}: cannot create the directory", output.display()))?;
         for (name, (schedule, records)) in &games {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args as ClapArgs;
+use sternhalma_engine::record::check_logged;
 use sternhalma_engine::{
     BalanceTest, ChineseCheckers, Config, Distances, DistinctOpenings, Filter, GameSetup, GameState, OpeningSearch,
     OpeningShortage, player_within,
@@ -164,7 +165,7 @@ fn advantage(args: &Args, game: &ChineseCheckers) -> Result<Advantage> {
     let Some(path) = &args.fit else {
         return Ok(Advantage { moves: args.advantage.unwrap_or(0.0), origin: "given".to_owned() });
     };
-    let (schedule, records) = GameLog::read(path)?;
+    let (schedule, records) = GameLog::read_checked(path, &check_logged)?;
     schedule.check()?;
     let samples = samples(game, &records).with_context(|| path.display().to_string())?;
     let fitted = equal_chances(&samples).with_context(|| {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
 use clap::Args as ClapArgs;
+use sternhalma_engine::record::check_logged;
 use sternhalma_ggp::arena::{MergedLogs, RatingList, merge_directories, merge_logs};
 
 use crate::output::{self, CommandOutcome};
@@ -40,8 +41,9 @@ pub fn run(args: &Args) -> Result<CommandOutcome> {
     let mut logs: Vec<MergedLogs> = Vec::new();
     for path in &args.logs {
         match path.is_dir() {
-            true => logs.extend(merge_directories(std::slice::from_ref(path))?.into_iter().map(|(_, log)| log)),
-            false => logs.push(merge_logs(std::slice::from_ref(path))?),
+            true => logs
+                .extend(merge_directories(std::slice::from_ref(path), &check_logged)?.into_iter().map(|(_, log)| log)),
+            false => logs.push(merge_logs(std::slice::from_ref(path), &check_logged)?),
         }
     }
     let anchor = args.anchor.as_ref().map(|(name, elo)| (name.as_str(), *elo));
