@@ -18,7 +18,7 @@ use sternhalma_engine::ConfigError;
 use sternhalma_files::OutputError;
 use sternhalma_ggp::arena::{ArenaError, Difference, LogError};
 use sternhalma_ggp::gdl::{GroundError, ProverError};
-use sternhalma_ggp::messages::{plain_serde, shorten_quotes};
+use sternhalma_ggp::messages::{excerpt_around, plain_serde, shorten_quotes};
 use sternhalma_ggp::policy::PolicyError;
 
 /// An error that a process which this process started has printed.
@@ -43,9 +43,16 @@ pub fn report(error: &anyhow::Error) -> String {
 /// Returns the lines of a TOML file around an error, with a caret below the place.
 fn picture(error: &toml::de::Error) -> String {
     let text = error.to_string();
-    let lines =
-        text.lines().filter(|line| line.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ').starts_with('|'));
-    lines.map(str::trim_end).collect::<Vec<_>>().join("\n")
+    let is_of_file = |line: &&str| line.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ').starts_with('|');
+    let lines: Vec<&str> = text.lines().filter(is_of_file).map(str::trim_end).collect();
+    let [top, line, marks] = lines[..] else { return shorten_quotes(&lines.join("\n")) };
+    let gutter = marks.find('|').map_or(0, |bar| bar + 2);
+    let [(head, source), (edge, carets)] =
+        [line, marks].map(|line| line.split_at_checked(gutter).unwrap_or((line, "")));
+    let (source, column) = excerpt_around(source, carets.find('^').unwrap_or(0));
+    // The carets end with the excerpt.
+    let width = carets.matches('^').count().min(source.chars().count().saturating_sub(column)).max(1);
+    format!("{top}\n{head}{source}\n{edge}{}{}", " ".repeat(column), "^".repeat(width))
 }
 
 /// Returns the message of an error in TOML, with its place.
@@ -122,6 +129,8 @@ fn fixed_hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
         Some("`sternhalma policies` lists them")
     } else if let Some(PolicyError::Parameter { .. }) = error.downcast_ref() {
         Some("`sternhalma policies` lists the parameters")
+    } else if let Some(ArenaError::Openings(_)) = error.downcast_ref() {
+        Some("--opening-plies sets the number, e.g. `--opening-plies 0`")
     } else if let Some(ArenaError::Rules(error)) = error.downcast_ref() {
         fixed_hint(&**error)
     } else if let Some(GroundError::TooLarge { .. }) = error.downcast_ref() {
@@ -159,6 +168,10 @@ fn table_hint(error: &TableError) -> Option<&'static str> {
         TableError::Exists { .. } => Some("--force replaces it"),
         TableError::Absent { .. } => Some("`sternhalma build` makes tables"),
         TableError::Io { action, source, .. } => match source.kind() {
+            // A file is mapped as a whole, which takes address space and no memory.
+            io::ErrorKind::OutOfMemory if *action == "map" => {
+                Some("raise the limit of the address space of the process, e.g. with `ulimit -v unlimited`")
+            }
             io::ErrorKind::OutOfMemory => Some("give a smaller --load-budget"),
             io::ErrorKind::StorageFull => Some("free some space, or choose another place with -o"),
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem

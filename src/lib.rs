@@ -27,7 +27,9 @@ mod values;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser};
+use sternhalma_ggp::messages::{excerpt, shorten_quotes};
 
 use args::output::OutputPath;
 use args::tournament::TournamentOptions;
@@ -60,8 +62,8 @@ impl Cli {
     fn of_process(version: &str) -> Cli {
         let long_version: &'static str = format!("{version}\n{}", cpu::describe()).leak();
         let mut command = Cli::describe().long_version(long_version).color(help::color_choice(std::env::args_os()));
-        let matches = command.try_get_matches_from_mut(std::env::args_os()).unwrap_or_else(|error| exit_with(&error));
-        let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command).exit());
+        let matches = command.try_get_matches_from_mut(std::env::args_os()).unwrap_or_else(|error| exit_with(error));
+        let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| exit_with(error.format(&mut command)));
         if let Some(message) = output_conflict(&matches, &cli.tables) {
             output::print_error(&message);
             std::process::exit(2);
@@ -70,8 +72,31 @@ impl Cli {
     }
 }
 
+/// Shortens the quotations of an error of usage. Returns the shorter text if one is too long.
+fn shorten_usage_error(error: &mut clap::Error) -> Option<String> {
+    let whole = error.render().to_string();
+    let quoted: Vec<(ContextKind, String)> = error
+        .context()
+        .filter_map(|(kind, value)| match value {
+            ContextValue::String(text) => Some((kind, excerpt(text))),
+            _ => None,
+        })
+        .collect();
+    for (kind, text) in quoted {
+        error.insert(kind, ContextValue::String(text));
+    }
+    let short = shorten_quotes(&error.render().to_string());
+    (short != whole).then_some(short)
+}
+
 /// Prints help, a version or an error of usage, and ends the process.
-fn exit_with(message: &clap::Error) -> ! {
+fn exit_with(mut message: clap::Error) -> ! {
+    if message.use_stderr()
+        && let Some(short) = shorten_usage_error(&mut message)
+    {
+        output::print_usage_error(&short);
+        std::process::exit(message.exit_code());
+    }
     let printed = message.print().and_then(|()| std::io::Write::flush(&mut std::io::stdout()));
     match printed {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {

@@ -13,6 +13,7 @@ use anyhow::Result;
 use clap::{Args, ColorChoice, ValueEnum};
 use indicatif::HumanCount;
 use serde::Serialize;
+use sternhalma_ggp::messages::shorten_quotes;
 
 /// The options for output besides answers and errors.
 #[derive(Args, Clone, Copy, Default)]
@@ -143,13 +144,18 @@ pub fn print_line(line: &str) -> Result<()> {
 /// Prints a line on stderr, unless `--quiet` is given. Ignores errors. Call it as [`status!`](crate::output::status).
 pub fn print_status(message: fmt::Arguments<'_>) {
     if !configured().quiet {
-        print_stderr(&message.to_string());
+        print_stderr(&shorten_quotes(&message.to_string()));
     }
 }
 
 /// Prints an error on stderr.
 pub fn print_error(message: &str) {
-    print_stderr(&format!("error: {message}"));
+    print_stderr(&format!("error: {}", shorten_quotes(message)));
+}
+
+/// Prints an error of usage, which begins with `error: `.
+pub fn print_usage_error(message: &str) {
+    print_stderr(&shorten_quotes(message.trim_end()));
 }
 
 /// Prints a line in one write, so that lines of several threads stay whole.

@@ -99,8 +99,11 @@ pub fn read_text(path: impl AsRef<Path>) -> io::Result<String> {
 /// The largest number of characters of an input that a message quotes.
 const MAX_QUOTED: usize = 80;
 
-/// The largest number of characters of a message between two quotations. Only an input that has backticks itself can
-/// cause more.
+/// The longest word that a message has outside quotations, in characters. Names of files are shorter.
+const MAX_WORD: usize = 255;
+
+/// The largest number of characters of a line of a message between two quotations. Only an input that has backticks
+/// itself can cause more.
 const MAX_UNQUOTED: usize = 2000;
 
 /// Returns the beginning of a text, at most 80 characters and perhaps `…`.
@@ -122,7 +125,28 @@ fn beginning(text: &str, most: usize) -> String {
     }
 }
 
-/// Returns a message whose quotations, in backticks, are [excerpts](excerpt).
+/// Returns at most 80 characters of a line around the character with an index from 0, with `…` where the line is cut,
+/// and the index of that character in the result.
+///
+/// ```
+/// use sternhalma_ggp::messages::excerpt_around;
+///
+/// assert_eq!(excerpt_around("a1-a2", 3), ("a1-a2".to_owned(), 3));
+/// let line = "é".repeat(500) + "!";
+/// assert_eq!(excerpt_around(&line, 500), ("…".to_owned() + &"é".repeat(40) + "!", 41));
+/// assert_eq!(excerpt_around(&line, 9), ("é".repeat(80) + "…", 9));
+/// ```
+pub fn excerpt_around(line: &str, column: usize) -> (String, usize) {
+    let half = MAX_QUOTED / 2;
+    let start = if column < MAX_QUOTED { 0 } else { column - half };
+    let end = if start == 0 { MAX_QUOTED } else { column + half };
+    let part: String = line.chars().skip(start).take(end - start).collect();
+    let [before, after] = [start > 0, line.chars().nth(end).is_some()].map(|cut| if cut { "…" } else { "" });
+    (format!("{before}{part}{after}"), column - start + before.chars().count())
+}
+
+/// Returns a message whose quotations, in backticks, are [excerpts](excerpt), and which has no word of more than 255
+/// characters outside of them.
 ///
 /// ```
 /// use sternhalma_ggp::messages::shorten_quotes;
@@ -130,11 +154,27 @@ fn beginning(text: &str, most: usize) -> String {
 /// let message = |text: &str| format!("`{text}` is not a move; expected e.g. `a1-a2`");
 /// assert_eq!(shorten_quotes(&message("a1")), message("a1"));
 /// assert_eq!(shorten_quotes(&message(&"a".repeat(1 << 20))), message(&("a".repeat(80) + "…")));
+/// assert_eq!(shorten_quotes(&("a".repeat(256) + ": no file")), "a".repeat(80) + "…: no file");
 /// ```
 pub fn shorten_quotes(message: &str) -> String {
     let parts = message.split('`').enumerate();
-    let short = parts.map(|(index, part)| beginning(part, if index % 2 == 1 { MAX_QUOTED } else { MAX_UNQUOTED }));
+    let short = parts.map(|(index, part)| if index % 2 == 1 { excerpt(part) } else { shorten_words(part) });
     short.collect::<Vec<_>>().join("`")
+}
+
+/// Returns a text with shortened words and lines. Punctuation after a word is kept.
+fn shorten_words(text: &str) -> String {
+    let line = |line: &str| {
+        let word = |word: &str| {
+            let name = word.trim_end_matches(|c: char| c.is_whitespace() || c.is_ascii_punctuation());
+            match name.chars().nth(MAX_WORD) {
+                Some(_) => excerpt(name) + &beginning(&word[name.len()..], MAX_QUOTED),
+                None => word.to_owned(),
+            }
+        };
+        beginning(&line.split_inclusive(char::is_whitespace).map(word).collect::<String>(), MAX_UNQUOTED)
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 fn plain_type(expected: &str) -> String {

@@ -5,6 +5,7 @@ use std::error::Error;
 use pyo3::PyErr;
 use sternhalma_builder::BuilderError;
 use sternhalma_data::TableError;
+use sternhalma_ggp::messages::shorten_quotes;
 
 /// The exceptions, which are defined in Python because they have several bases.
 pub mod exceptions {
@@ -26,7 +27,7 @@ pub mod exceptions {
     pyo3::import_exception!(sternhalma._errors, TournamentError);
 }
 
-/// Returns the message of an error with those of its causes.
+/// Returns the message of an error with those of its causes, which quotes at most 80 characters of an input.
 pub fn message(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -34,7 +35,7 @@ pub fn message(error: &dyn Error) -> String {
         text += &format!(": {error}");
         cause = error.source();
     }
-    text
+    shorten_quotes(&text)
 }
 
 /// Returns the exception for an error of a table file.

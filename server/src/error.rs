@@ -5,6 +5,7 @@ use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use sternhalma_builder::BuilderError;
 use sternhalma_data::{BoardError, NotationError, TableError};
+use sternhalma_ggp::messages::shorten_quotes;
 
 use crate::answer;
 
@@ -21,11 +22,11 @@ pub struct ApiError {
 }
 
 impl ApiError {
-    /// Creates an error. The message is on one line.
+    /// Creates an error. The message is on one line, and quotes at most 80 characters of an input.
     pub fn new(status: StatusCode, message: impl ToString) -> ApiError {
         ApiError {
             status,
-            message: message.to_string().replace(char::is_control, " "),
+            message: shorten_quotes(&message.to_string()).replace(char::is_control, " "),
             retry_after: None,
             allowed: None,
         }

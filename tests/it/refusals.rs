@@ -50,6 +50,82 @@ fn invalid_files_are_refused_in_one_line() {
 }
 
 #[test]
+fn messages_quote_at_most_80_characters_of_an_input() {
+    let env = TestEnv::new();
+    env.build("--side 5 --pieces 3");
+    let long = "z".repeat(70_000);
+    for (name, text) in [
+        ("value.toml", format!("side = 5\ngames = \"{long}\"\n")),
+        ("table.toml", format!("[[{long}\n")),
+        ("key.toml", format!("{long} = 3\n")),
+        ("players.toml", format!("[{long}]\nkind = \"{long}\"\n")),
+        ("openings", format!("{long}\n")),
+        ("undefined.kif", format!("(role x) (<= {long} (foo ?x))")),
+        ("open.kif", format!("(role x) (init (f {long})) (")),
+        ("names.kif", format!("(role x) (<= (f ?x) ({long} ?x))")),
+        ("game.shg", format!("[Size \"5\"] [Pieces \"3\"] 1.{long} *")),
+        ("log.ndjson", format!("{long}\n")),
+        ("trace", format!("{long}\n")),
+    ] {
+        env.file(name, text);
+    }
+    for words in [
+        "LONG",
+        "--LONG",
+        "gdl LONG",
+        "build --side LONG",
+        "build --encoding LONG",
+        "build --memory LONG",
+        "completions LONG",
+        "policies LONG",
+        "serve --port LONG",
+        "info LONG",
+        "query 5x5-3 LONG",
+        "line 5x5-3 LONG",
+        "perft 1 LONG",
+        "moves LONG",
+        "match LONG random",
+        "match greedy,LONG random",
+        "match greedy random --rules LONG",
+        "match greedy random --side 5 --pieces 3 --openings openings",
+        "tournament -f value.toml",
+        "tournament -f table.toml",
+        "tournament -f key.toml",
+        "tournament rate log.ndjson --anchor LONG=5",
+        "tournament rate log.ndjson --anchor a=LONG",
+        "players --players players.toml",
+        "gdl check undefined.kif",
+        "gdl check open.kif",
+        "gdl check names.kif --json",
+        "gdl check LONG",
+        "gdl show LONG",
+        "gdl replay tic-tac-toe trace",
+        "show game.shg",
+        "ugi --compliance LONG --side 5 --pieces 3",
+    ] {
+        let args: Vec<String> = words.split(' ').map(|word| word.replace("LONG", &long)).collect();
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let ran = env.run_args(&args);
+        assert!([1, 2].contains(&ran.code), "{words}: {ran:?}");
+        let (all, quotation) = (format!("{}{}", ran.out(), ran.err), "z".repeat(81));
+        assert!(all.len() < 3000 && !all.contains(&quotation), "{words}: {} characters: {all:.300}", all.len());
+    }
+    // The place of the error remains.
+    let toml = env.run("tournament -f table.toml").err;
+    let toml: Vec<&str> = toml.lines().collect();
+    let caret = toml[3].find('^').unwrap();
+    assert!(toml[0].contains("line 1, column 70003") && toml[2].starts_with("1 | …zzz"), "{toml:?}");
+    assert_eq!(toml[2].chars().count(), caret, "{toml:?}");
+    let kif = env.run("gdl check open.kif");
+    let lines: Vec<&str> = kif.out().lines().collect();
+    let place = lines[2].chars().position(|c| c == '^').unwrap();
+    assert_eq!(lines[1].chars().nth(place), Some('('), "{kif:?}");
+    // The notation of an input with blanks is short too.
+    let words = env.run_args(&["build", "--side", &"z ".repeat(40_000)]);
+    assert!(words.err.len() < 1000 && words.err.contains("expected a whole number"), "{}", words.err.len());
+}
+
+#[test]
 fn invalid_states_are_refused_in_one_line() {
     let env = TestEnv::new();
     env.build("--side 5 --pieces 3");

@@ -3,8 +3,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use serde_json::{Value, json};
 use sternhalma_ggp::gdl::{CheckOptions, Finding, Severity, check};
+use sternhalma_ggp::messages::{excerpt_around, shorten_quotes};
 
 use crate::args::rulesheet::read_rulesheet;
+use crate::error::one_line;
 use crate::output::{self, CommandOutcome};
 use crate::values::count;
 
@@ -46,7 +48,7 @@ pub fn run(args: &Args) -> Result<CommandOutcome> {
         let text = match read_rulesheet(file) {
             Ok(text) => text,
             Err(error) => {
-                output::print_error(&format!("{error:#}"));
+                output::print_error(&one_line(&error));
                 unreadable = true;
                 continue;
             }
@@ -80,7 +82,7 @@ fn finding_json(finding: &Finding) -> Value {
         "code": finding.code.name(),
         "line": finding.place.map(|place| place.line),
         "column": finding.place.map(|place| place.column),
-        "message": finding.message,
+        "message": shorten_quotes(&finding.message),
     })
 }
 
@@ -89,12 +91,13 @@ fn print_findings(file: &Path, text: &str, findings: &[Finding], errors: usize) 
     let lines: Vec<&str> = text.lines().collect();
     for finding in findings {
         let gap = if finding.place.is_some() { "" } else { " " };
-        output::print_line(&format!("{}:{gap}{finding}", file.display()))?;
+        output::print_line(&shorten_quotes(&format!("{}:{gap}{finding}", file.display())))?;
         if let Some(place) = finding.place
             && let Some(line) = lines.get(place.line as usize - 1)
         {
+            let (line, column) = excerpt_around(line, place.column as usize - 1);
             output::print_line(&format!("  {}", line.replace(char::is_control, " ")))?;
-            output::print_line(&format!("  {:>1$}", "^", place.column as usize))?;
+            output::print_line(&format!("  {}^", " ".repeat(column)))?;
         }
     }
     let warnings = findings.len() - errors;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use sternhalma_ggp::gdl::network::{Network, NetworkGame};
 use sternhalma_ggp::gdl::{ProverGame, Reasoner, find_name};
+use sternhalma_ggp::messages::without_bom;
 use sternhalma_ggp::policy::{PolicyAgent, PolicyGame, SearchTask};
 use sternhalma_ggp::{MemoryBudget, Policy};
 
@@ -118,7 +119,7 @@ fn ask<G: Reasoner>(
         if input.read_line(&mut line)? == 0 {
             return Ok(None);
         }
-        match line.trim() {
+        match without_bom(&line).trim() {
             "" => {}
             "quit" => return Ok(None),
             "help" => status!("Enter the number or the text of a move, `state` or `quit`."),

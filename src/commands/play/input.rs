@@ -11,6 +11,8 @@ use rustyline::history::MemHistory;
 use rustyline::validate::Validator;
 use rustyline::{CompletionType, Config, Editor, Helper};
 
+use sternhalma_ggp::messages::without_bom;
+
 use crate::output::print_line;
 
 /// The source of a person's lines.
@@ -42,7 +44,7 @@ impl LineInput {
         let LineInput::Terminal(editor) = self else {
             let mut line = Vec::new();
             let read = io::stdin().lock().read_until(b'\n', &mut line).context("cannot read stdin")?;
-            return Ok((read > 0).then(|| String::from_utf8_lossy(&line).into_owned()));
+            return Ok((read > 0).then(|| without_bom(&String::from_utf8_lossy(&line)).to_owned()));
         };
         if let Some(helper) = editor.helper_mut() {
             helper.words = words;
