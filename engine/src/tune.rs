@@ -104,6 +104,25 @@ impl HillClimb {
         toml::from_str(include_str!("../tuning.toml")).expect("the tuning that ships is well-formed")
     }
 
+    /// Checks the passes and the ranges.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first value that is not permitted, with its bounds.
+    pub fn check(&self) -> Result<(), String> {
+        let number = |name: &str, value: f64, [least, most]: [f64; 2]| match (least..=most).contains(&value) {
+            true => Ok(()),
+            false => Err(format!("{name}: expected a number from {least} to {most}, got `{value}`")),
+        };
+        number("passes", self.passes.into(), [1.0, 1000.0])?;
+        number("shrink", self.shrink, [0.001, 1.0])?;
+        self.parameters.iter().try_for_each(|ClimbParameter { name, least, most, reach, .. }| {
+            number(&format!("`least` of `{name}`"), *least, [-1e6, 1e6])?;
+            number(&format!("`most` of `{name}`"), *most, [*least, 1e6])?;
+            number(&format!("`reach` of `{name}`"), *reach, [1e-6, 1e6])
+        })
+    }
+
     /// Returns the largest number of trials.
     pub fn most_trials(&self) -> u64 {
         u64::from(self.passes) * self.parameters.len() as u64 * OFFSETS.len() as u64
@@ -138,8 +157,8 @@ impl HillClimb {
 ///
 /// # Errors
 ///
-/// Returns an error if a player does not have a parameter to tune, or if there
-/// is no player.
+/// Returns an error if a value of `tuning` is not [permitted](HillClimb::check), if a player does not have a parameter
+/// to tune, or if there is no player.
 pub fn tune(
     tuning: &HillClimb,
     start: &[Config],
@@ -148,6 +167,7 @@ pub fn tune(
     mut play: impl FnMut(&Config, &Config, u64) -> Option<Score>,
     mut report: impl FnMut(&Trial),
 ) -> Result<Option<Vec<Config>>, String> {
+    tuning.check()?;
     let end = |config: &Config| match config {
         Config::Uct(uct) => Ok(uct.end),
         _ => Err("only UCT players have parameters to tune".to_owned()),
@@ -295,6 +315,26 @@ mod tests {
         let other = TuningSetup { tuning: HillClimb { passes: 9, ..setup.tuning.clone() }, ..setup };
         let error = Log::<Trial>::open(&path, &other).unwrap_err().to_string();
         assert!(error.contains("different tuning run"), "{error}");
+    }
+
+    #[test]
+    fn values_that_are_not_permitted_are_refused() {
+        let refused = |change: fn(&mut HillClimb)| {
+            let mut tuning = HillClimb::built_in();
+            change(&mut tuning);
+            tuning.check().unwrap_err()
+        };
+        assert_eq!(HillClimb::built_in().check(), Ok(()));
+        assert_eq!(refused(|tuning| tuning.passes = 0), "passes: expected a number from 1 to 1000, got `0`");
+        assert_eq!(refused(|tuning| tuning.shrink = f64::NAN), "shrink: expected a number from 0.001 to 1, got `NaN`");
+        assert_eq!(
+            refused(|tuning| tuning.parameters[1].most = -2.0),
+            "`most` of `random`: expected a number from 0 to 1000000, got `-2`"
+        );
+        assert!(
+            refused(|tuning| tuning.parameters[0].least = f64::NAN).starts_with("`least` of `threshold`: expected")
+        );
+        assert!(refused(|tuning| tuning.parameters[0].reach = 0.0).starts_with("`reach` of `threshold`: expected"));
     }
 
     #[test]

@@ -1,9 +1,13 @@
 //! Tournament files: one tournament, or a series with one per game.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use clap::error::ErrorKind;
+use clap::{Args, Command};
+use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use sternhalma_ggp::arena::{SeriesGame, SeriesInfo};
 use sternhalma_ggp::messages::suggestion;
 
@@ -20,6 +24,7 @@ impl TournamentOptions {
 
     /// Parses the text of a file.
     pub fn parse(text: &str) -> Result<TournamentOptions> {
+        check_numbers(text)?;
         let options: TournamentOptions = toml::from_str(text)?;
         options.check_series()?;
         Ok(options)
@@ -133,6 +138,99 @@ impl TournamentOptions {
     }
 }
 
+/// Checks that the numbers of a file are in the bounds of the flags with the names of their keys, also in the tables of
+/// budgets, rounds, players and games. The messages are those of the command line.
+fn check_numbers(text: &str) -> Result<(), toml::de::Error> {
+    let flags = TournamentOptions::augment_args(Command::new("tournament").no_binary_name(true));
+    NumberCheck { flags: &flags, key: "" }.deserialize(toml::Deserializer::parse(text)?).map(drop)
+}
+
+/// Checks the value of a key. The result of a number is its text.
+#[derive(Clone, Copy)]
+struct NumberCheck<'a> {
+    flags: &'a Command,
+    key: &'a str,
+}
+
+impl NumberCheck<'_> {
+    fn number<E: de::Error>(self, text: String) -> Result<Option<String>, E> {
+        let Some(flag) = self.flags.get_arguments().find(|flag| flag.get_long() == Some(self.key)) else {
+            return Ok(Some(text));
+        };
+        let command = Command::new("file").no_binary_name(true).arg(flag.clone());
+        match command.try_get_matches_from([format!("--{}={text}", self.key)]) {
+            Err(error) if error.kind() == ErrorKind::ValueValidation => {
+                Err(E::custom(std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string)))
+            }
+            // Values of another type are errors of the key.
+            _ => Ok(Some(text)),
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for NumberCheck<'_> {
+    type Value = Option<String>;
+
+    fn deserialize<D: Deserializer<'de>>(self, value: D) -> Result<Option<String>, D::Error> {
+        value.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for NumberCheck<'_> {
+    type Value = Option<String>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Option<String>, E> {
+        self.number(number.to_string())
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Option<String>, E> {
+        self.number(number.to_string())
+    }
+
+    fn visit_i128<E: de::Error>(self, number: i128) -> Result<Option<String>, E> {
+        self.number(number.to_string())
+    }
+
+    fn visit_u128<E: de::Error>(self, number: u128) -> Result<Option<String>, E> {
+        self.number(number.to_string())
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Option<String>, E> {
+        self.number(format!("{number:?}"))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Option<String>, E> {
+        Ok(None)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Option<String>, E> {
+        Ok(None)
+    }
+
+    /// A list of numbers has the text of the flag: the numbers with commas between them.
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Option<String>, A::Error> {
+        let mut numbers = Some(Vec::new());
+        while let Some(text) = list.next_element_seed(NumberCheck { key: "", ..self })? {
+            numbers = numbers.zip(text).map(|(numbers, text)| [numbers, vec![text]].concat());
+        }
+        match numbers.filter(|numbers| !numbers.is_empty()) {
+            Some(numbers) => self.number(numbers.join(",")),
+            None => Ok(None),
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut table: A) -> Result<Option<String>, A::Error> {
+        while let Some(key) = table.next_key::<String>()? {
+            table.next_value_seed(NumberCheck { key: &key, flags: self.flags })?;
+        }
+        Ok(None)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
@@ -141,6 +239,43 @@ mod tests {
 
     use super::super::tournament::GameSpec;
     use super::*;
+
+    /// Returns the error for a value of a key of a file.
+    fn error(text: &str) -> String {
+        TournamentOptions::parse(text).err().map_or_else(String::new, |error| crate::error::one_line(&error))
+    }
+
+    #[test]
+    fn numbers_have_the_bounds_and_the_messages_of_the_flags() {
+        let whole = "expected a whole number from 1 to 18446744073709551615, e.g. 100000, 100_000, 100k or 2M";
+        for (text, message) in [
+            ("side = 5\ngames = 0", format!("line 2, column 9: {whole}, got `0`")),
+            ("games = -1", format!("line 1, column 9: {whole}, got `-1`")),
+            ("games = 1.5", format!("line 1, column 9: {whole}, got `1.5`")),
+            (
+                "ply-limit = 4294967296",
+                "from 1 to 4294967295, e.g. 100000, 100_000, 100k or 2M, got `4294967296`".into(),
+            ),
+            ("opening-plies = 10001", "from 0 to 10000, got `10001`".into()),
+            ("start = nan", "expected a number from 0 to 1000000, e.g. 0.5, got `NaN`".into()),
+            ("patience = -0.5", "expected a number from 0 to 1000000, e.g. 0.5, got `-0.5`".into()),
+            ("alpha = 1.5", "expected a number from 0 to 1, e.g. 0.5, got `1.5`".into()),
+            ("sprt = [0, 501]", "expected a number from -500 to 500, e.g. 0.5, got `501`".into()),
+            ("sprt = [1]", "expected two numbers separated by a comma".into()),
+            ("[budget]\nnodes = 0", format!("line 2, column 9: {whole}, got `0`")),
+            ("[[round]]\nname = 'a'\nbudget = { movetime = 0 }", format!("line 3, column 23: {whole}, got `0`")),
+            (
+                "player = [{ name = 'a', budget = { depth = 0 } }]",
+                "expected a whole number from 1 to 4294967295".into(),
+            ),
+            ("[[game]]\nname = 'a'\ngames = 0", format!("line 3, column 9: {whole}, got `0`")),
+        ] {
+            assert!(error(text).contains(&message), "{text}: {}", error(text));
+        }
+        for text in ["games = 1", "sprt = [0, 5.5]", "start = 2", "lock-step = 0", "side = 'x'", "format = 3"] {
+            assert!(!error(text).contains(" from "), "{text}: {}", error(text));
+        }
+    }
 
     #[test]
     fn the_acceptance_matches_are_valid() {

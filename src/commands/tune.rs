@@ -175,6 +175,8 @@ fn tuning(args: &Args) -> Result<HillClimb> {
             toml::from_str(&text).with_context(|| path.display().to_string())?
         }
     };
+    let place = |path: &PathBuf| format!("{}: ", path.display());
+    tuning.check().map_err(|why| anyhow!("{}{why}", args.tuning.as_ref().map_or_else(String::new, place)))?;
     for name in &args.only {
         if !tuning.parameters.iter().any(|parameter| parameter.name == *name) {
             let known = tuning.parameters.iter().map(|parameter| parameter.name.as_str());

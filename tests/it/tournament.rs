@@ -694,6 +694,13 @@ fn invalid_tournaments_are_refused_before_the_first_game() {
         ),
         (&["tournament", "uct", "random", "--rules", rules, "--start", "2", "--time", "1+1"], "a start clock is"),
         (&["tournament", "greedy", "random", "--ponder"], "ponder applies to rulesheets"),
+        // A match of this game has one ply.
+        (
+            &["match", "uct", "random", "--rules", "matching-pennies", "--playouts", "5"],
+            "0 of 10 found with 2 random plies; expected a number of plies that gives more, or 0, with which all games \
+             start from the initial state; --opening-plies sets the number, e.g. `--opening-plies 0`",
+        ),
+        (&["match", "greedy", "random", "--ply-limit", "1"], "expected fewer plies; --opening-plies sets the number"),
         (&["tournament", "greedy", "base0,epsilon=0.1"], "`epsilon` needs `playout=mast`"),
         (&["tournament", "uct", "random", "--rules", "nothing.kif"], "nothing.kif: cannot read"),
         (
