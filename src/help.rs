@@ -1,11 +1,14 @@
 //! The help of the program: groups of commands, examples, and global options where they have an effect.
 
+use std::any::TypeId;
 use std::ffi::OsString;
 use std::fmt::Write;
+use std::path::PathBuf;
 
 use clap::builder::styling::Style;
-use clap::{ColorChoice, Command, ValueEnum};
+use clap::{ColorChoice, Command, ValueEnum, ValueHint};
 
+use crate::args::output::OutputPath;
 use crate::output::ColorArg;
 
 /// The commands in groups, in the order of the help.
@@ -185,7 +188,7 @@ pub fn examples(path: &str) -> impl Iterator<Item = &'static str> {
 }
 
 /// Completes the description of the program: adds groups and examples, hides global options where they have no effect,
-/// and lets values be negative numbers, so that their parsers can refuse them.
+/// lets values be negative numbers, so that their parsers can refuse them, and says which values are paths.
 pub fn complete(command: Command) -> Command {
     let template = template(&command);
     let globals: Vec<clap::Arg> = command.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
@@ -195,8 +198,13 @@ pub fn complete(command: Command) -> Command {
 fn complete_below(command: Command, path: &mut Vec<String>, globals: &[clap::Arg]) -> Command {
     let name = path.join(" ");
     let header = *command.get_styles().get_header();
-    let mut command =
-        command.mut_args(|arg| if arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg });
+    let mut command = command.mut_args(|arg| match arg.get_action().takes_values() {
+        true => {
+            let hint = value_hint(&arg);
+            arg.value_hint(hint).allow_negative_numbers(true)
+        }
+        false => arg,
+    });
     if !name.is_empty() {
         let shown = |arg: &clap::Arg| EFFECTS.iter().any(|(id, paths)| arg.get_id() == id && paths.contains(&&*name));
         let hidden: Vec<clap::Arg> =
@@ -213,6 +221,20 @@ fn complete_below(command: Command, path: &mut Vec<String>, globals: &[clap::Arg
         path.pop();
         completed
     })
+}
+
+/// Returns what shells complete as the value of an argument. Without a hint, they split names of files at blanks.
+fn value_hint(arg: &clap::Arg) -> ValueHint {
+    let names = || arg.get_value_names().into_iter().flatten();
+    let parsed = arg.get_value_parser().type_id();
+    let is_path = [TypeId::of::<PathBuf>(), TypeId::of::<OutputPath>()].iter().any(|path| parsed == *path);
+    if names().any(|name| name == "DIR") {
+        ValueHint::DirPath
+    } else if is_path || names().any(|name| name.contains("FILE") || name == "HOSTS") {
+        ValueHint::FilePath
+    } else {
+        arg.get_value_hint()
+    }
 }
 
 fn examples_text(path: &str, header: Style) -> String {

@@ -1,10 +1,14 @@
 //! Parsers and defaults of single values.
 
+use std::error::Error;
+use std::ffi::OsStr;
 use std::num::NonZeroUsize;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use bytesize::ByteSize;
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Arg, Command};
 use sternhalma_ggp::arena::MAX_OPENING_PLIES;
 
 /// The default size of a board.
@@ -12,6 +16,36 @@ pub const DEFAULT_SIZE: u64 = 9;
 
 /// The default number of pieces per army.
 pub const DEFAULT_PIECES: u64 = 6;
+
+/// A parser of a value, with the values that shells complete. Help and errors do not list these.
+#[derive(Clone)]
+pub struct Completed<F> {
+    parse: F,
+    values: &'static [&'static str],
+}
+
+/// Returns a parser with the values that shells complete.
+pub fn completed<F>(values: &'static [&'static str], parse: F) -> Completed<F> {
+    Completed { parse, values }
+}
+
+impl<T, E, F> TypedValueParser for Completed<F>
+where
+    T: Clone + Send + Sync + 'static,
+    E: Into<Box<dyn Error + Send + Sync + 'static>>,
+    F: Fn(&str) -> Result<T, E> + Clone + Send + Sync + 'static,
+{
+    type Value = T;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<T, clap::Error> {
+        let parse = self.parse.clone();
+        StringValueParser::new().try_map(move |text| parse(&text)).parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.values.iter().map(PossibleValue::new)))
+    }
+}
 
 /// Returns a parser of whole numbers from `least` to the largest of the type.
 pub fn count<T: TryFrom<u64> + 'static>(

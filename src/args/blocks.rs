@@ -2,10 +2,19 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
+use clap::builder::TypedValueParser;
 use sternhalma_data::Encoding;
 use sternhalma_data::table::{Ans, Zstd};
 
-use crate::values::count;
+use crate::values::{completed, count};
+
+/// The names of all encodings.
+const NAMES: [&str; 4] = ["byte", "mod3", "zstd", "ans"];
+
+/// Returns a parser of encodings, whose names shells complete.
+pub fn encoding_parser() -> impl TypedValueParser<Value = Encoding> {
+    completed(&NAMES, str::parse::<Encoding>)
+}
 
 /// The blocks of the encodings `zstd` and `ans`.
 #[derive(Args)]
@@ -43,5 +52,19 @@ impl BlockArgs {
             _ => Ok(encoding),
         };
         applied.map_err(anyhow::Error::msg)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_are_those_of_the_encodings() {
+        for name in NAMES {
+            assert_eq!(name.parse::<Encoding>().map(|encoding| encoding.to_string()), Ok(name.to_owned()));
+        }
+        let error = "".parse::<Encoding>().unwrap_err().to_string();
+        assert_eq!(error.matches('`').count() / 2 - 1, NAMES.len(), "{error}");
     }
 }

@@ -8,7 +8,7 @@ use sternhalma_engine::GameHistory;
 use super::limits::{LimitArgs, MemoryArgs};
 use super::player::PlayerArgs;
 use super::position::PositionArgs;
-use super::rule_set::{DEFAULT_RULES, rule_set};
+use super::rule_set::{DEFAULT_RULES, rule_set_parser};
 use crate::values::count;
 
 /// The position and the searches of `play` and `analyse`.
@@ -25,7 +25,7 @@ pub struct EngineArgs {
     position: PositionArgs,
     /// Rules: paper, or blocked-goal, with rules against blocked goals and repetition [default: those of a saved
     /// game, otherwise blocked-goal]
-    #[arg(long, value_name = "RULES", value_parser = rule_set, help_heading = "Board")]
+    #[arg(long, value_name = "RULES", value_parser = rule_set_parser(), hide_possible_values = true, help_heading = "Board")]
     rules: Option<RuleSet>,
     #[command(flatten)]
     pub players: PlayerArgs,

@@ -5,12 +5,14 @@ use std::str::FromStr;
 
 use anyhow::{Result, bail};
 use clap::Args;
+use clap::builder::TypedValueParser;
 use serde::Deserialize;
 use sternhalma_data::RuleSet;
 use sternhalma_ggp::gdl::GAMES;
 use sternhalma_ggp::messages::nearest;
 
 use super::rulesheet::read_rulesheet;
+use crate::values::completed;
 
 /// The rules of games that are played, if neither an option nor a saved game selects others.
 pub const DEFAULT_RULES: RuleSet = RuleSet::NEWEST;
@@ -19,18 +21,23 @@ pub const DEFAULT_RULES: RuleSet = RuleSet::NEWEST;
 pub const DEFAULT_NAME: &str = RuleSet::OPTION_NAMES[1];
 
 /// Parses the name of a rule set.
-pub fn rule_set(text: &str) -> Result<RuleSet, String> {
+fn rule_set(text: &str) -> Result<RuleSet, String> {
     RuleSet::from_option(text).map_err(|error| match text.contains(['.', '/']) {
         true => format!("{error}; `sternhalma gdl play {text}` plays a rulesheet"),
         false => error.to_string(),
     })
 }
 
+/// Returns a parser of rule sets, whose names shells complete.
+pub fn rule_set_parser() -> impl TypedValueParser<Value = RuleSet> {
+    completed(&RuleSet::OPTION_NAMES, rule_set)
+}
+
 /// The rules of a command that plays games without a saved one.
 #[derive(Args, Clone, Copy)]
 pub struct GameRulesArgs {
     /// Rules: paper, or blocked-goal, with rules against blocked goals and repetition
-    #[arg(long, value_name = "RULES", value_parser = rule_set, default_value = DEFAULT_NAME, help_heading = "Board")]
+    #[arg(long, value_name = "RULES", value_parser = rule_set_parser(), hide_possible_values = true, default_value = DEFAULT_NAME, help_heading = "Board")]
     pub rules: RuleSet,
 }
 

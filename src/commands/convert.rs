@@ -6,7 +6,7 @@ use indicatif::HumanBytes;
 use sternhalma_builder::{BuilderError, TableConverter, check_disk};
 use sternhalma_data::{Encoding, Table};
 
-use crate::args::blocks::BlockArgs;
+use crate::args::blocks::{BlockArgs, encoding_parser};
 use crate::args::mirror::MirrorArgs;
 use crate::args::output::OutputPath;
 use crate::args::threads::ThreadArgs;
@@ -23,7 +23,7 @@ pub struct Args {
     /// Table: a path, or a name in the tables directory
     file: PathBuf,
     /// Encoding of the new table: `byte`, `mod3` (2 bits), `zstd` (about 1 bit), or `ans` (about 0.6 bits, with slow look-ups)
-    #[arg(long, help_heading = "Encoding")]
+    #[arg(long, value_parser = encoding_parser(), hide_possible_values = true, help_heading = "Encoding")]
     encoding: Encoding,
     /// File to write
     #[arg(short, long, value_name = "FILE")]

@@ -7,7 +7,7 @@ use sternhalma_data::{Move, Position, Side};
 use sternhalma_engine::{Filter, board_of};
 
 use crate::args::position::PositionArgs;
-use crate::args::rule_set::rule_set;
+use crate::args::rule_set::rule_set_parser;
 use crate::drawing::drawing;
 use crate::output::{self, CommandOutcome};
 use crate::values::count_in;
@@ -71,7 +71,7 @@ struct MovePositionArgs {
     position: PositionArgs,
     /// Rules: paper, or blocked-goal, which forbids moves that seal the goal of the opponent [default: those of a
     /// saved game, otherwise paper]
-    #[arg(long, value_name = "RULES", value_parser = rule_set, help_heading = "Board")]
+    #[arg(long, value_name = "RULES", value_parser = rule_set_parser(), hide_possible_values = true, help_heading = "Board")]
     rules: Option<RuleSet>,
 }
 

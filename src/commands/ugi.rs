@@ -12,7 +12,7 @@ use sternhalma_ggp::arena::MOVE_NODES;
 
 use crate::args::board::BoardArgs;
 use crate::args::player::{DEFAULT_PLAYER, PlayerArgs};
-use crate::args::rule_set::{DEFAULT_NAME, rule_set};
+use crate::args::rule_set::{DEFAULT_NAME, rule_set_parser};
 use crate::context::CommandContext;
 use crate::error::one_line;
 use crate::output::{CommandOutcome, print_line, status};
@@ -37,7 +37,7 @@ pub struct Args {
     #[command(flatten)]
     board: BoardArgs,
     /// Rules: paper, or blocked-goal, with rules against blocked goals and repetition
-    #[arg(long, value_name = "RULES", value_parser = rule_set, default_value = DEFAULT_NAME, help_heading = "Board")]
+    #[arg(long, value_name = "RULES", value_parser = rule_set_parser(), hide_possible_values = true, default_value = DEFAULT_NAME, help_heading = "Board")]
     rules: RuleSet,
     #[command(flatten)]
     players: PlayerArgs,

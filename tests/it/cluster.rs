@@ -321,6 +321,9 @@ fn wrong_commands_are_refused_in_one_line() {
         assert_eq!((ran.code, ran.out()), (2, ""), "{words}: {ran:?}");
         assert!(ran.err.contains(why), "{words}: {ran:?}");
     }
+    // The processes do not each print the error, which names the given limit.
+    let error = env.run(&format!("{build} --cluster local:2 --memory 1MiB")).failure();
+    assert!(error.contains("are needed, and the limit is 1.00 MiB; raise --memory"), "{error}");
     let error = env.run("build --side 4 --pieces 2 --cluster local:2 -o built").failure();
     assert!(error.contains("fewer than 3 pieces"), "{error}");
     env.run("build --side 6 --pieces 4 -o table").progress();

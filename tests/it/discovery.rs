@@ -99,6 +99,17 @@ fn completions_and_manual_pages_are_written() {
         let script = env.run(&format!("completions {shell}")).success();
         assert!(script.contains("sternhalma") && script.contains("tournament") && script.contains("within"), "{shell}");
     }
+    let bash = env.run("completions bash").success();
+    let block = |command: &str, option: &str| {
+        let command = bash.split(&format!("        {command})\n")).nth(1).expect(command);
+        command.split(&format!("--{option})\n")).nth(1).expect(option).split(";;").next().unwrap().to_owned()
+    };
+    // Names of files and directories may have blanks, and names of encodings are offered.
+    let build = "sternhalma__subcmd__build";
+    assert!(block(build, "tables").contains("compopt -o plusdirs"), "{}", block(build, "tables"));
+    assert!(block(build, "output").contains("compopt -o filenames"), "{}", block(build, "output"));
+    assert!(block(build, "encoding").contains(r#"compgen -W "byte mod3 zstd ans""#), "{}", block(build, "encoding"));
+    assert!(block("sternhalma__subcmd__moves", "rules").contains(r#"compgen -W "paper blocked-goal""#));
     let page = env.run("man").success();
     assert!(page.contains(".TH sternhalma 1") && page.contains("tournament"), "{page}");
     env.run("man pages/man1").success();

@@ -24,12 +24,11 @@ pub(crate) fn connection_memory(processes: usize) -> u64 {
     CONNECTION_BYTES * processes as u64
 }
 
-/// Adds the memory of the connections to both sides of an error about the memory limit.
-pub(crate) fn with_connections(error: BuilderError, processes: usize) -> BuilderError {
-    let all = |bytes: u64| bytes.saturating_add(connection_memory(processes));
+/// Returns an error about the memory that a limit leaves besides the connections as one about the limit.
+pub(crate) fn with_connections(error: BuilderError, limit: u64, processes: usize) -> BuilderError {
     match error {
-        BuilderError::MemoryLimit { least, limit } => {
-            BuilderError::MemoryLimit { least: all(least), limit: all(limit) }
+        BuilderError::MemoryLimit { least, .. } => {
+            BuilderError::MemoryLimit { least: least.saturating_add(connection_memory(processes)), limit }
         }
         error => error,
     }

@@ -62,7 +62,7 @@ impl Verifier<'_> {
         let table = self.reopen()?;
         let limit = self.memory_limit.saturating_sub(connection_memory(member.processes()) + MESSAGES);
         let fixed_pieces = fixed_pieces(&table, member.processes(), pool.current_num_threads(), limit)
-            .map_err(|error| with_connections(error, member.processes()))?;
+            .map_err(|error| with_connections(error, self.memory_limit, member.processes()))?;
         let part = Part { table: &table, member, fixed_pieces, observer };
         let files = self.part_files(member.process(), member.processes());
         let unfinished = match self.unless_restarted(files.unfinished()?) {

@@ -7,7 +7,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use sternhalma_builder::{BuildMode, LayerForm, TableBuilder};
 use sternhalma_data::{Encoding, Prefix};
 
-use crate::args::blocks::BlockArgs;
+use crate::args::blocks::{BlockArgs, encoding_parser};
 use crate::args::board::BoardArgs;
 #[cfg(feature = "cluster")]
 use crate::args::cluster::BuildClusterArgs;
@@ -31,7 +31,7 @@ pub struct Args {
     #[arg(long, value_name = "B", value_parser = count::<u64>(0), help_heading = "Board")]
     pub within: Option<u64>,
     /// Encoding of distances: `byte`, `mod3` (2 bits), `zstd` (about 1 bit), or `ans` (about 0.6 bits, with slow look-ups)
-    #[arg(long, default_value = "byte", help_heading = "Encoding")]
+    #[arg(long, default_value = "byte", value_parser = encoding_parser(), hide_possible_values = true, help_heading = "Encoding")]
     pub encoding: Encoding,
     #[command(flatten)]
     pub blocks: BlockArgs,

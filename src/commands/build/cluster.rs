@@ -99,6 +99,8 @@ impl LocalBuild<'_> {
         }
         self.builder.check_parts(self.path)?;
         let (threads, memory) = resources_of_each(self.processes, self.args.threads.given(), self.args.memory);
+        // Each process would print the same error.
+        self.builder.clone().threads(threads).memory_limit(memory).check_part_memory(self.processes)?;
         let prefix = self.builder.spec().prefix;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         if threads.saturating_mul(self.processes) > cores && self.args.threads.given() > 0 {

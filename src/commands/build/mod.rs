@@ -60,7 +60,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         counted(builder.thread_count(), "thread"),
     );
     let built = args.build(ctx, &builder, &path)?;
-    let table = Table::open(&path)?;
+    let table = Table::open(&path).context("the table is complete, and cannot be opened to report what it contains")?;
     match built {
         BuildOutcome::Built => status!(
             "built in {:.1} s: {}, {}",

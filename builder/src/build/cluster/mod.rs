@@ -55,7 +55,7 @@ struct PartMemory {
 fn part_memory(spec: TableSpec, threads: usize, memory_limit: u64, processes: usize) -> Result<PartMemory> {
     let limit = memory_limit.saturating_sub(connection_memory(processes));
     let (params, threads) =
-        fit_with_fixed(spec, threads, limit, 1).map_err(|error| with_connections(error, processes))?;
+        fit_with_fixed(spec, threads, limit, 1).map_err(|error| with_connections(error, memory_limit, processes))?;
     let own = owner_memory(spec, params);
     let too_small = || BuilderError::MemoryLimit { least: memory_limit.saturating_add(own), limit: memory_limit };
     let spill_bytes = params.spill_bytes.checked_sub(own).filter(|&bytes| bytes >= MIN_SPILL).ok_or_else(too_small)?;
@@ -75,6 +75,14 @@ impl TableBuilder {
             return Err(ClusterError::OneProcess { path }.into());
         }
         Ok(())
+    }
+
+    /// Tests that the memory limit suffices for a process of a cluster.
+    ///
+    /// # Errors
+    /// If it does not.
+    pub fn check_part_memory(&self, processes: usize) -> Result<()> {
+        part_memory(self.spec(), thread_count(self.threads), self.memory_limit, processes).map(drop)
     }
 
     fn check_form(&self) -> Result<()> {
