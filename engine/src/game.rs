@@ -290,7 +290,8 @@ impl ChineseCheckers {
     }
 
     /// Returns whether the armies have passed each other: every piece of `x` is in a higher row than every piece of
-    /// `o`. Such armies could only meet by moving backward.
+    /// `o`. Such armies could only meet by moving backward. Games of training data end here; a
+    /// [race](ChineseCheckers::is_race) of the search needs an empty row as well.
     #[inline]
     pub fn have_passed(&self, state: &GameState) -> bool {
         match (state.army(Side::X).first(), state.army(Side::O).last()) {

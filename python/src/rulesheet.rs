@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use numpy::{PyArray1, PyReadonlyArray1};
-use pyo3::exceptions::{PyMemoryError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use rand::SeedableRng;
 use rayon::prelude::*;
@@ -47,7 +47,15 @@ pub fn games() -> BTreeMap<&'static str, &'static str> {
 /// Reads the text of a rulesheet.
 #[pyfunction]
 pub fn read_rulesheet(path: PathBuf) -> PyResult<String> {
-    Ok(sternhalma_ggp::messages::read_text(path)?)
+    sternhalma_ggp::messages::read_text(&path).map_err(|error| match error.raw_os_error() {
+        // Python selects the class by the number, and adds the name of the file.
+        Some(number) => {
+            let reason = error.to_string();
+            let reason = reason.split(" (os error").next().unwrap_or_default().to_owned();
+            PyOSError::new_err((number, reason, path))
+        }
+        None => exceptions::RulesheetError::new_err(format!("{}: {error}", path.display())),
+    })
 }
 
 /// A rulesheet that is ready to be played.

@@ -45,7 +45,7 @@ def test_findings_are_those_of_the_command_line(sternhalma: Run, tmp_path: Path)
 
 
 def test_rulesheets_that_cannot_be_read() -> None:
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="No such file or directory: 'no/such/file.kif'"):
         ggp.Game.open("no/such/file.kif")
     for wrong in ["", "(", ")", "x", "\0", "(role a)" * 3, "(<= a a)", "é" * 100]:
         with pytest.raises(sh.RulesheetError):

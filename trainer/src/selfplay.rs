@@ -140,8 +140,10 @@ impl SelfPlay {
 
     /// Plays a game with a player of the setup. Returns `None` if it is stopped.
     ///
-    /// The game ends when the armies have passed each other. The player with the smaller distance then wins, which is
-    /// exact with a complete table unless a piece moves backward.
+    /// The game ends when the armies [have passed](ChineseCheckers::have_passed) each other. The player with the smaller
+    /// distance then wins. With adjacent rows this is wrong in few positions, and a [race](ChineseCheckers::is_race) of
+    /// the search therefore needs an empty row. Files of games continue with the end that they began with, so their games
+    /// end one row earlier.
     ///
     /// # Errors
     ///

@@ -34,16 +34,18 @@ fn new_player() -> Box<dyn EnginePlayer> {
 #[test]
 fn a_game_that_cannot_begin_is_an_error() {
     let none = AtomicBool::new(false);
-    let short = SelfPlaySetup { ply_limit: 2, opening_plies: [4, 10], ..setup() };
-    let play = SelfPlay::new(short, &[], Distances::estimated(board())).unwrap();
-    let error = play.game_of(&mut *new_player(), 7, &none).unwrap_err();
-    assert!(error.to_string().starts_with("no opening can be drawn for game 7"), "{error}");
-    assert_eq!(play.check_opening(7, &none), Err(error));
-    assert_eq!(play.check_opening(7, &AtomicBool::new(true)), Ok(()), "a stopped search draws nothing");
-    let dir = tempfile::tempdir().unwrap();
-    let (mut file, _) = GameFile::open(&dir.path().join("games"), play.setup()).unwrap();
-    let generated = generate(&play, &new_player, &mut file, 10, NonZeroUsize::MIN, &none, &mut |_| ());
-    assert!(matches!(generated, Err(GenerateError::Opening(_))), "{generated:?}");
+    for (ply_limit, opening_plies) in [(2, [4, 10]), (900, [900, 900])] {
+        let setup = SelfPlaySetup { ply_limit, opening_plies, ..setup() };
+        let play = SelfPlay::new(setup, &[], Distances::estimated(board())).unwrap();
+        let error = play.game_of(&mut *new_player(), 7, &none).unwrap_err();
+        assert!(error.to_string().starts_with("no opening can be drawn for game 7"), "{error}");
+        assert_eq!(play.check_opening(7, &none), Err(error));
+        assert_eq!(play.check_opening(7, &AtomicBool::new(true)), Ok(()), "a stopped search draws nothing");
+        let dir = tempfile::tempdir().unwrap();
+        let (mut file, _) = GameFile::open(&dir.path().join("games"), play.setup()).unwrap();
+        let generated = generate(&play, &new_player, &mut file, 10, NonZeroUsize::MIN, &none, &mut |_| ());
+        assert!(matches!(generated, Err(GenerateError::Opening(_))), "{generated:?}");
+    }
     let setup = SelfPlaySetup { opening_plies: [4, 10_001], ..setup() };
     let error = SelfPlay::new(setup, &[], Distances::estimated(board())).err().unwrap();
     assert_eq!(error, "expected 0 to 10000 random plies of an opening, got 10001");

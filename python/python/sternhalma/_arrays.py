@@ -37,7 +37,7 @@ def _integers(values: ArrayLike, limit: int, what: str) -> NDArray[Any]:
 def ranks_of(ranks: ArrayLike) -> tuple[NDArray[np.uint64], tuple[int, ...]]:
     """Returns ranks as a contiguous vector, and their shape."""
     array = _integers(ranks, 2**64 - 1, "rank")
-    return np.ascontiguousarray(array, dtype=np.uint64).reshape(-1), array.shape
+    return np.require(array, np.uint64, ["C", "ALIGNED"]).reshape(-1), array.shape
 
 
 def cells_of(cells: ArrayLike, pieces: int) -> tuple[NDArray[np.uint8], tuple[int, ...]]:
@@ -45,7 +45,7 @@ def cells_of(cells: ArrayLike, pieces: int) -> tuple[NDArray[np.uint8], tuple[in
     array = _integers(cells, 255, "cell")
     if array.ndim == 0 or array.shape[-1] != pieces:
         raise StateError(f"expected {pieces} cells in the last dimension, got an array of shape {array.shape}")
-    rows = np.ascontiguousarray(array, dtype=np.uint8).reshape(-1, pieces)
+    rows = np.require(array, np.uint8, ["C", "ALIGNED"]).reshape(-1, pieces)
     return rows, array.shape[:-1]
 
 

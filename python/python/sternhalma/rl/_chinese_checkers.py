@@ -167,7 +167,7 @@ class VectorChineseCheckers:
                 f"actions: expected integers of shape ({self.lanes},), got {array.dtype} of shape {array.shape}"
             )
         selected = None if mask is None else self._mask(mask)
-        self._native.step(np.ascontiguousarray(array, np.int64), selected, mode_name(self.autoreset))
+        self._native.step(np.require(array, np.int64, ["C", "ALIGNED"]), selected, mode_name(self.autoreset))
         return self._state
 
     def random_actions(self) -> NDArray[np.int32]:

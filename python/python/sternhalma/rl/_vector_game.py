@@ -243,7 +243,7 @@ class VectorGame:
         if array.dtype.itemsize >= 4 and array.dtype != np.int32:
             # Integers that do not fit are illegal, and stay so.
             array = array.clip(-1 if array.dtype.kind == "i" else 0, 2**16)
-        return np.ascontiguousarray(array, dtype=np.int32).reshape(-1)
+        return np.require(array, np.int32, ["C", "ALIGNED"]).reshape(-1)
 
     def _complaint(self, lane: int, actions: Any) -> str:
         """Returns the message for illegal actions of a lane."""
