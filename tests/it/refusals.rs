@@ -121,7 +121,7 @@ fn messages_quote_at_most_80_characters_of_an_input() {
     let place = lines[2].chars().position(|c| c == '^').unwrap();
     assert_eq!(lines[1].chars().nth(place), Some('('), "{kif:?}");
     // The notation of an input with blanks is short too.
-    let words = env.run_args(&["build", "--side", &"z ".repeat(40_000)]);
+    let words = env.run_args(["build", "--side", &"z ".repeat(40_000)]);
     assert!(words.err.len() < 1000 && words.err.contains("expected a whole number"), "{}", words.err.len());
 }
 

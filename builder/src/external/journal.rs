@@ -21,6 +21,9 @@ use sternhalma_data::table::write::WrittenBlock;
 
 use crate::error::{BuilderError, Result};
 
+/// A file and its contents.
+type FileWithBytes = (Box<dyn RandomAccessFile>, Vec<u8>);
+
 const MAGIC: &[u8; 8] = b"SHTWRITE";
 const VERSION: u32 = 1;
 const HEADER_BYTES: usize = 24;
@@ -94,7 +97,7 @@ impl Journal {
     }
 
     /// Opens the file of a journal and reads it. Returns `None` if there is no file.
-    fn read(storage: &Arc<dyn FileSystem>, path: &Path) -> Result<Option<(Box<dyn RandomAccessFile>, Vec<u8>)>> {
+    fn read(storage: &Arc<dyn FileSystem>, path: &Path) -> Result<Option<FileWithBytes>> {
         let file = match storage.reopen(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             file => file.map_err(BuilderError::file(path, "open"))?,

@@ -175,7 +175,7 @@ impl Zone {
             let is_free_inside = free.is_some() && cells.is_subset(goal);
             let fill = match self.version {
                 Version::First => {
-                    usize::from(!(cells & goal & open - free.map_or(CellSet::EMPTY, CellSet::single)).is_empty())
+                    usize::from(!(cells & goal & (open - free.map_or(CellSet::EMPTY, CellSet::single))).is_empty())
                 }
                 Version::Second => (cells & goal).len() - usize::from(is_free_inside),
             };
