@@ -30,7 +30,7 @@ mod _native {
     #[pymodule_export]
     use crate::lanes::CheckersLanes;
     #[pymodule_export]
-    use crate::play::{Player, Position, players, rule_sets};
+    use crate::play::{Player, Position, is_rule_set, players};
     #[pymodule_export]
     use crate::program::Program;
     #[pymodule_export]

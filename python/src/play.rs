@@ -25,7 +25,9 @@ use crate::work::run_until_stopped;
 /// A position of a game of two players. Positions are immutable.
 ///
 /// `text` is a position string, or "startpos". A game is drawn at the ply `ply_limit`. The board and the number of
-/// pieces are those of the string; `board` is that of "startpos". `rules` is the rule set "blocked-goal" or "paper".
+/// pieces are those of the string; `board` is that of "startpos". `rules` is a rule set:
+/// "blocked-goal" is the newest version of the rule against blocked goals, "blocked-goal-2", and "blocked-goal-1" is the
+/// first; "paper" has no such rule (docs/rules.md).
 ///
 /// Raises `NotationError` if the text is no position with as many pieces on each side, or there is no such rule set.
 #[pyclass(frozen, module = "sternhalma")]
@@ -40,15 +42,15 @@ pub struct Position {
     played: Repetitions,
 }
 
-/// Returns the rule set with a name.
+/// Returns the rule set that a user selects by a name.
 pub fn parse_rules(name: &str) -> PyResult<RuleSet> {
     RuleSet::from_option(name).map_err(|error| exceptions::NotationError::new_err(message(&error)))
 }
 
-/// Returns the names of the rule sets of Chinese Checkers.
+/// Returns whether a name selects a rule set of Chinese Checkers.
 #[pyfunction]
-pub fn rule_sets() -> Vec<&'static str> {
-    RuleSet::OPTION_NAMES.to_vec()
+pub fn is_rule_set(name: &str) -> bool {
+    RuleSet::from_option(name).is_ok()
 }
 
 impl Position {
@@ -118,7 +120,7 @@ impl Position {
         self.game.ply_limit()
     }
 
-    /// The rule set, "blocked-goal" or "paper".
+    /// The rule set with its version: "blocked-goal-2", "blocked-goal-1" or "paper".
     #[getter]
     fn rules(&self) -> &'static str {
         self.game.rules().option_name()
@@ -150,8 +152,8 @@ impl Position {
 
     /// Returns the position after a legal move: a text such as "c1-e3" or "pass", or a source and a destination.
     ///
-    /// Under "blocked-goal" the third occurrence of a position since the first one, which was not made by `play`, is a
-    /// draw.
+    /// Unless the rule set is "paper", the third occurrence of a position since the first one, which was not made by
+    /// `play`, is a draw.
     ///
     /// Raises `NotationError` if the move is not legal or the game is over.
     #[pyo3(signature = (r#move))]
@@ -307,7 +309,12 @@ impl Player {
     ) -> PyResult<Vec<FoundMove>> {
         if position.game.setup() != self.setup {
             let text = |setup: GameSetup| {
-                format!("{} with the ply limit {} and the rules {}", setup.board, setup.ply_limit, setup.rules.option_name())
+                format!(
+                    "{} with the ply limit {} and the rules {}",
+                    setup.board,
+                    setup.ply_limit,
+                    setup.rules.option_name()
+                )
             };
             let (expected, found) = (text(self.setup), text(position.game.setup()));
             return Err(PyValueError::new_err(format!("the player is of {expected}, and the position of {found}")));

@@ -118,7 +118,7 @@ def test_rules_of_lanes() -> None:
         env.set_state([True], [position])
         names = [env.action_name(0, int(action)) for action in np.flatnonzero(env.state.legal[0])]
         # The move seals the corner.
-        assert ("a1-a3" in names) == (rules == "paper") and env.position(0).rules == rules
+        assert ("a1-a3" in names) == (rules == "paper") and env.position(0).rules == position.rules
         assert sorted(names) == sorted(sh.format_moves(position.moves(), board=board).tolist())
         env.reset()
         for name in "a3-a4 g5-g4 a4-a3 g4-g5".split() * 2:

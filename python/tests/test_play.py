@@ -48,18 +48,23 @@ def test_positions_that_end_a_game() -> None:
 
 def test_rule_sets() -> None:
     board = sh.Board(7, 6)
-    for rules, seals in [("paper", True), ("blocked-goal", False)]:
+    for rules, seals in [("paper", True), ("blocked-goal-1", False), ("blocked-goal-2", False)]:
         position = sh.Position(board=board, rules=rules).play("a3-a4").play("g5-g4")
         assert position.rules == rules
         # The move seals the corner.
         moves = sh.format_moves(position.moves(), board=board).tolist()
         assert ("a1-a3" in moves) == seals
         if not seals:
-            with pytest.raises(sh.NotationError, match="could never enter a1"):
+            with pytest.raises(sh.NotationError, match="could never fill a1"):
                 position.play("a1-a3")
-    assert sh.Position().rules == "blocked-goal"
+    assert sh.Position(rules="blocked-goal") == sh.Position() and sh.Position().rules == "blocked-goal-2"
+    trapped = "5oo1x/6oo1/7oo/9/8o/3o5/4o4/xxx1o4/xxxxxx3 o 40"
+    # The first version allows a wall in front of a trapped piece that cannot fill the goal.
+    assert sh.Position(trapped, rules="blocked-goal-1").play("i5-i6").ply == 41
+    with pytest.raises(sh.NotationError, match="it seals the goal of x"):
+        sh.Position(trapped).play("i5-i6")
     assert sh.Position(rules="paper") != sh.Position()
-    with pytest.raises(ValueError, match="rules paper, and the position of .* rules blocked-goal"):
+    with pytest.raises(ValueError, match="rules paper, and the position of .* rules blocked-goal-2"):
         sh.Player("greedy", board=board, rules="paper").think(sh.Position(board=board), nodes=1)
     assert sh.Player("greedy", board=board, rules="paper").think(sh.Position(board=board, rules="paper"), nodes=1).move
     wrong: list[Any] = [sh.Position, sh.Player]

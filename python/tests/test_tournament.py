@@ -131,14 +131,15 @@ def test_rule_sets(sternhalma: Any, tmp_path: Path) -> None:
     paper = sh.tournament(PLAYERS, log=log, rules="paper", **MATCH)
     # Logs of earlier versions have no rule set.
     assert "rules" not in paper.schedule["game"]
-    with pytest.raises(sh.LogError, match="the rule set is `paper` in the log, and `blocked-goal` here"):
+    with pytest.raises(sh.LogError, match="the rule set is `paper` in the log, and `blocked-goal-2` here"):
         sh.tournament(PLAYERS, log=log, **MATCH)
     more = sh.tournament(PLAYERS, log=log, rules="paper", **(MATCH | {"games": 8}))
     assert moves(more)[0] == moves(paper)[0]
     own = tmp_path / "own.ndjson"
     sternhalma("tournament", *PLAYERS, *OPTIONS, "--rules", "paper", "--log", own)
     assert moves(sh.read_log(own)) == moves(paper) and sh.read_log(own).schedule == paper.schedule
-    assert sh.tournament(PLAYERS, **MATCH).schedule["game"]["rules"] == "blocked-goal"
+    for rules, stored in [("blocked-goal", "blocked-goal-2"), ("blocked-goal-1", "blocked-goal")]:
+        assert sh.tournament(PLAYERS, rules=rules, **MATCH).schedule["game"]["rules"] == stored
     with pytest.raises(sh.TournamentError, match="did you mean `blocked-goal`"):
         sh.tournament(PLAYERS, rules="blocked", **MATCH)
     # A path is a rulesheet, whatever its name.

@@ -40,9 +40,9 @@ class Player:
 
     The player looks up distances in `table`, and estimates them without one. Searches are independent: the same `seed`
     and limits give the same move, whatever was searched before. The player knows the positions from which the
-    position was made by `play`, and avoids repeating them. It plays under the rule set `rules`, "blocked-goal" or
-    "paper". `memory` limits the search tree, as bytes or a text such as "1GiB". Threads may share a
-    player, which does one search at a time.
+    position was made by `play`, and avoids repeating them. It plays under the rule set `rules`, as in
+    `Position`. `memory` limits the search tree, as bytes or a text such as "1GiB". Threads may share a player, which
+    does one search at a time.
 
     Raises `NotationError` if there is no such player, parameter or rule set, and `ValueError` if it cannot use the
     table.

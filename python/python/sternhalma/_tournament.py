@@ -62,7 +62,10 @@ class Results:
 
     @property
     def schedule(self) -> dict[str, Any]:
-        """Everything that determines the games, as in the first line of a log: game, players, limits and seed."""
+        """Everything that determines the games, as in the first line of a log: game, players, limits and seed.
+
+        Rule sets have the names of data: "blocked-goal" is the first version, which `rules` calls "blocked-goal-1".
+        """
         return json.loads(self._native.schedule())  # type: ignore[no-any-return]
 
     def columns(self) -> Columns:
@@ -133,8 +136,8 @@ def tournament(
     other names. Players of a `board` look up distances in `table`, and estimate them without one; `Player` objects keep
     their tables, and their seeds and rule sets are not used. The tournament starts processes of its own for a `Program`.
 
-    `rules` is a rule set of Chinese Checkers, "blocked-goal" or "paper". It may also be the name of a built-in rulesheet
-    or the path of one. The players are then policies such as "uct".
+    `rules` is a rule set of Chinese Checkers, as in `Position`. It may also be the name of a built-in rulesheet or the
+    path of one. The players are then policies such as "uct".
 
     Each pairing plays `games` games, 20 by default, in pairs from the same opening with sides exchanged. `format` is
     "round-robin" or "gauntlet": the first player against all others. Openings have `opening_plies` random plies,
@@ -163,7 +166,7 @@ def tournament(
     for name, count in counts.items():
         if count is not None and count < 1:
             raise ValueError(f"{name}: expected 1 or more, got {count}")
-    rulesheet = None if isinstance(rules, str) and rules in _native.rule_sets() else os.fspath(rules)
+    rulesheet = None if isinstance(rules, str) and _native.is_rule_set(rules) else os.fspath(rules)
     if rulesheet is None and (engine != "auto" or lock_step is not None or lenient):
         raise TournamentError("engine, lock_step and lenient apply to rulesheets; specify `rules`")
     if rulesheet is not None and (table is not None or adjudicate):

@@ -31,9 +31,9 @@ class VectorChineseCheckers:
     a piece, in the same numbers. The last action is a pass, which is legal only if there is no move.
 
     The winner's reward is 1, the loser's is -1, and a draw has 0. A match is truncated as a draw at the ply
-    `ply_limit`, and terminated by a win or by two passes in a row. `rules` is the rule set: under "blocked-goal" no
-    move may seal the goal of the other player, and the third occurrence of a position terminates the match as a draw;
-    "paper" has neither rule.
+    `ply_limit`, and terminated by a win or by two passes in a row. `rules` is the rule set, as in `Position`: under
+    "blocked-goal" no move may seal the goal of the other player, unless it wins, and the third occurrence of a position
+    terminates the match as a draw; "paper" has neither rule.
 
     With a `table` of the board, `distances` and `teacher` look up exact distances. `shaping` adds to each reward the
     change of the player's lead in the step, multiplied by this number; the lead is the distance of the other army minus
