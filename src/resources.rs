@@ -2,8 +2,7 @@
 
 use anyhow::{Result, anyhow};
 use bytesize::ByteSize;
-use indicatif::HumanBytes;
-use sternhalma_builder::{ResourceError, check_memory, total_memory};
+use sternhalma_builder::{ResourceError, total_memory};
 use sternhalma_ggp::MemoryBudget;
 use sternhalma_ggp::arena::Standings;
 
@@ -17,18 +16,11 @@ pub fn memory_limit(given: Option<ByteSize>) -> u64 {
 /// Returns the memory limit of searches: the given one, but at most the available memory, with a notice, or a quarter of
 /// the machine's memory.
 pub fn search_memory(given: Option<ByteSize>) -> u64 {
-    match (given, total_memory()) {
-        (Some(memory), _) => match check_memory(memory.as_u64()) {
-            Err(ResourceError::Memory { available, .. }) => {
-                status!("{} of memory are not available: using {}", HumanBytes(memory.as_u64()), HumanBytes(available));
-                available
-            }
-            _ => memory.as_u64(),
-        },
-        // Some systems do not report their memory.
-        (None, 0) => 1 << 30,
-        (None, total) => total / 4,
+    let (limit, notice) = sternhalma_builder::search_memory(given.map(|memory| memory.as_u64()));
+    if let Some(notice) = notice {
+        status!("{notice}");
     }
+    limit
 }
 
 /// Prints a notice if searches in the games of a tournament reached the memory limit. In a series, the notice begins

@@ -11,7 +11,7 @@ use crate::options::BuildMode;
 /// The largest number of threads per processor core.
 const MAX_PER_CORE: usize = 4;
 
-/// The largest number of threads on machines with few cores.
+/// The largest number of threads on machines with few cores, which every machine may use.
 const MAX_OF_FEW_CORES: usize = 16;
 
 fn cores() -> usize {
@@ -26,7 +26,18 @@ pub fn max_threads() -> usize {
 
 /// Returns the number of threads of a job: the given number, at most [`max_threads`], or one per processor core for 0.
 pub fn thread_count(threads: usize) -> usize {
-    if threads == 0 { cores() } else { threads }.min(max_threads())
+    match threads {
+        0 => cores().min(max_threads()),
+        // The number of cores takes some time.
+        1..=MAX_OF_FEW_CORES => threads,
+        _ => threads.min(max_threads()),
+    }
+}
+
+/// Returns the notice that [`thread_count`] is smaller than the given number of threads, or `None` if it is not.
+pub fn thread_notice(threads: usize) -> Option<String> {
+    let count = thread_count(threads);
+    (threads > count).then(|| format!("{threads} threads are more than this machine can use: using {count}"))
 }
 
 /// Starts as many threads as [`thread_count`] returns.
@@ -92,6 +103,8 @@ mod tests {
         assert_eq!(thread_count(0), cores());
         assert_eq!(thread_count(3), 3);
         assert_eq!(thread_count(65_535), max_threads());
+        assert_eq!([thread_notice(0), thread_notice(max_threads())], [None, None]);
+        assert!(thread_notice(65_535).unwrap().ends_with(&format!("using {}", max_threads())));
         assert!((16..=16.max(4 * cores())).contains(&max_threads()));
     }
 }

@@ -68,6 +68,23 @@ pub fn check_memory(needed: u64) -> Result<(), ResourceError> {
     }
 }
 
+/// Returns the memory limit of searches in bytes: the given one, but at most the available memory, or a quarter of the
+/// machine's memory. The text is a notice if the limit is less than the given one.
+pub fn search_memory(given: Option<u64>) -> (u64, Option<String>) {
+    match (given, total_memory()) {
+        (Some(memory), _) => match check_memory(memory) {
+            Err(ResourceError::Memory { available, .. }) => {
+                let [memory, limit] = [memory, available].map(ByteSize);
+                (available, Some(format!("{memory} of memory are not available: using {limit}")))
+            }
+            _ => (memory, None),
+        },
+        // Some systems do not report their memory.
+        (None, 0) => (1 << 30, None),
+        (None, total) => (total / 4, None),
+    }
+}
+
 /// Tests that the disk has `needed` bytes for a file at `path`, beside a reserve that stays free. The directory of the file need not
 /// exist yet: the test uses its nearest existing ancestor. The space of a partial file that a killed process left is
 /// available, because the new file uses it again.
@@ -99,6 +116,11 @@ mod tests {
     #[test]
     fn the_machine_has_some_memory_and_disk_but_not_an_exabyte() {
         assert!(check_memory(1).is_ok() && check_disk(Path::new("file"), 1, 0).is_ok());
+        assert_eq!(search_memory(Some(1)), (1, None));
+        assert!(search_memory(None).0 > 0 && search_memory(None).1.is_none());
+        let (limit, notice) = search_memory(Some(1 << 60));
+        let notice = notice.unwrap();
+        assert!(limit < 1 << 60 && notice.starts_with("1.0 EiB of memory are not available: using "), "{notice}");
         let error = check_memory(1 << 60).unwrap_err().to_string();
         assert!(error.starts_with("this needs 1.0 EiB of memory and "), "{error}");
         // What a killed process left is available again, and what another process writes is not.

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Once;
 
 use clap::Args;
-use sternhalma_builder::thread_count;
+use sternhalma_builder::{thread_count, thread_notice};
 
 use crate::output::status;
 use crate::values::count;
@@ -33,10 +33,9 @@ impl ThreadArgs {
 /// Returns the given number of threads, or one per core. Prints a notice if the number is above the largest one.
 pub fn threads(given: Option<NonZeroUsize>) -> NonZeroUsize {
     let given = given.map_or(0, NonZeroUsize::get);
-    let count = thread_count(given);
-    if given > count {
+    if let Some(notice) = thread_notice(given) {
         static NOTICE: Once = Once::new();
-        NOTICE.call_once(|| status!("{given} threads are more than this machine can use: using {count}"));
+        NOTICE.call_once(|| status!("{notice}"));
     }
-    NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MIN)
+    NonZeroUsize::new(thread_count(given)).unwrap_or(NonZeroUsize::MIN)
 }
