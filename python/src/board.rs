@@ -4,7 +4,7 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArra
 use pyo3::prelude::*;
 use sternhalma_data::{Board as DataBoard, Cell, CellSet, Move, Side};
 
-use crate::errors::exceptions;
+use crate::errors::{board_error, exceptions, message};
 use crate::states::{Reader, parse_player, rank_error};
 
 /// Arrays that list the moves of several states: the offsets of the states, the sources and the destinations.
@@ -24,7 +24,7 @@ impl Board {
     #[new]
     #[pyo3(signature = (side = 9, pieces = 6))]
     fn new(side: u64, pieces: u64) -> PyResult<Board> {
-        DataBoard::new(side, pieces).map(Board).map_err(|error| exceptions::BoardError::new_err(error.to_string()))
+        DataBoard::new(side, pieces).map(Board).map_err(board_error)
     }
 
     /// The number of cells per side.
@@ -134,9 +134,9 @@ pub fn parse<'py>(
     let side = parse_player(player)?;
     let mut cells = Vec::with_capacity(texts.len() * board.0.pieces());
     for (index, text) in texts.iter().enumerate() {
-        let place = |error| if texts.len() == 1 { format!("{error}") } else { format!("state {index}: {error}") };
-        let state =
-            board.0.parse_state(text, side).map_err(|error| exceptions::NotationError::new_err(place(error)))?;
+        let place = if texts.len() == 1 { String::new() } else { format!("state {index}: ") };
+        let wrong = |error| exceptions::NotationError::new_err(place + &message(&error));
+        let state = board.0.parse_state(text, side).map_err(wrong)?;
         cells.extend(state.to_army(board.0, side).iter().map(|cell| cell.index() as u8));
     }
     PyArray1::from_vec(py, cells).reshape([texts.len(), board.0.pieces()])

@@ -1,6 +1,6 @@
 //! Building, verifying, converting and comparing tables.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -9,16 +9,17 @@ use sternhalma_builder::{
     BuildMode, BuilderError, LayerForm, MachineSpec, SampleSpec, TableBuilder, TableConverter, Verifier,
 };
 use sternhalma_data::table::fs::parent_directory;
-use sternhalma_data::{Encoding, Prefix, table};
+use sternhalma_data::{Encoding, Prefix, TableError, table};
+use sternhalma_ggp::messages::excerpt;
 
 use crate::board::Board;
-use crate::errors::{exceptions, table_error};
+use crate::errors::{board_error, exceptions, message, table_error};
 use crate::table::Table;
 use crate::work::run;
 
 /// Returns the encoding with this name.
 fn parse_encoding(name: &str) -> PyResult<Encoding> {
-    name.parse().map_err(|error: table::EncodingError| PyValueError::new_err(error.to_string()))
+    name.parse().map_err(|error: table::EncodingError| PyValueError::new_err(message(&error)))
 }
 
 /// Returns the value with this name. `kind` names the type of the values in the error.
@@ -30,7 +31,7 @@ fn parse_name<T: Copy, const N: usize>(
 ) -> PyResult<T> {
     let names = all.map(name_of).join("' or '");
     let found = all.into_iter().find(|&value| name_of(value) == name);
-    found.ok_or_else(|| PyValueError::new_err(format!("expected the {kind} '{names}', got {name:?}")))
+    found.ok_or_else(|| PyValueError::new_err(format!("expected the {kind} '{names}', got {:?}", excerpt(name))))
 }
 
 /// Returns the builder of a table.
@@ -43,7 +44,6 @@ fn table_builder(
     memory: u64,
     layer_form: Option<&str>,
 ) -> PyResult<TableBuilder> {
-    let board_error = |error: sternhalma_data::BoardError| exceptions::BoardError::new_err(error.to_string());
     let prefix = match within {
         Some(within) => Prefix::new(board.0, within).map_err(board_error)?,
         None => Prefix::whole(board.0),
@@ -58,6 +58,12 @@ fn table_builder(
         Some(false) => builder.mirror(false),
         None => builder,
     })
+}
+
+/// Creates the directory of a table.
+fn create_directory(path: &Path) -> PyResult<()> {
+    let failed = |source| TableError::Io { path: path.to_owned(), action: "create the directory", source };
+    std::fs::create_dir_all(path).map_err(|error| table_error(failed(error)))
 }
 
 /// Returns the path of a table: the given one, or that of its name in the tables directory.
@@ -106,7 +112,7 @@ pub fn build(
         });
     if !is_built {
         if let Some(dir) = path.parent() {
-            std::fs::create_dir_all(dir)?;
+            create_directory(dir)?;
         }
         run(py, progress, |observer| builder.build(&path, observer))?;
     }
@@ -139,7 +145,7 @@ pub fn plan(
     let builder = table_builder(board, within, encoding, mirrored, threads, memory, layer_form)?;
     let path = table_path(&builder, path)?;
     let directory = parent_directory(&path);
-    std::fs::create_dir_all(directory)?;
+    create_directory(directory)?;
     let found = run(py, progress, |observer| {
         let cores = cores.unwrap_or(builder.thread_count());
         let disk_rate = disk_rate.map_or_else(|| sternhalma_builder::disk_rate(directory), Ok)?;

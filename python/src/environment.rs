@@ -8,6 +8,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use sternhalma_ggp::gdl::network::Autoreset;
+use sternhalma_ggp::messages::excerpt;
 
 /// Returns the mode with a name. `None` stands for no automatic reset.
 pub fn parse_autoreset(name: Option<&str>) -> PyResult<Autoreset> {
@@ -15,9 +16,10 @@ pub fn parse_autoreset(name: Option<&str>) -> PyResult<Autoreset> {
         None => Ok(Autoreset::Never),
         Some("next_step") => Ok(Autoreset::NextStep),
         Some("same_step") => Ok(Autoreset::SameStep),
-        Some(other) => {
-            Err(PyValueError::new_err(format!("autoreset: expected 'next_step', 'same_step' or False, got {other:?}")))
-        }
+        Some(other) => Err(PyValueError::new_err(format!(
+            "autoreset: expected 'next_step', 'same_step' or False, got {:?}",
+            excerpt(other)
+        ))),
     }
 }
 

@@ -1,10 +1,13 @@
 //! Conversion of errors to the exceptions of `sternhalma._errors`.
 
 use std::error::Error;
+use std::io;
+use std::path::Path;
 
 use pyo3::PyErr;
+use pyo3::exceptions::PyOSError;
 use sternhalma_builder::BuilderError;
-use sternhalma_data::TableError;
+use sternhalma_data::{BoardError, TableError};
 use sternhalma_ggp::messages::shorten_quotes;
 
 /// The exceptions, which are defined in Python because they have several bases.
@@ -27,7 +30,7 @@ pub mod exceptions {
     pyo3::import_exception!(sternhalma._errors, TournamentError);
 }
 
-/// Returns the message of an error with those of its causes, which quotes at most 80 characters of an input.
+/// Returns the message of an error with those of its causes. Quotations of inputs are short.
 pub fn message(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -36,6 +39,24 @@ pub fn message(error: &dyn Error) -> String {
         cause = error.source();
     }
     shorten_quotes(&text)
+}
+
+/// Returns the exception for an error of a board.
+pub fn board_error(error: BoardError) -> PyErr {
+    exceptions::BoardError::new_err(message(&error))
+}
+
+/// Returns the `OSError` for a file, with its name.
+pub fn file_error(path: &Path, error: &io::Error) -> PyErr {
+    match error.raw_os_error() {
+        // Python chooses the class by the number.
+        Some(number) => {
+            let text = error.to_string();
+            let reason = text.split(" (os error").next().unwrap_or_default().to_owned();
+            PyOSError::new_err((number, reason, path.as_os_str().to_owned()))
+        }
+        None => PyOSError::new_err(format!("{}: {error}", path.display())),
+    }
 }
 
 /// Returns the exception for an error of a table file.

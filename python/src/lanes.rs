@@ -12,7 +12,7 @@ use sternhalma_engine::{ChineseCheckers, Distances, Filter, GameSetup, GameState
 
 use crate::board::Board;
 use crate::environment::{borrow, parse_autoreset, thread_pool};
-use crate::errors::{exceptions, table_error};
+use crate::errors::{board_error, exceptions, table_error};
 use crate::play::{Position, parse_rules};
 use crate::states::{Reader, parse_player};
 use crate::table::{OUTSIDE, Table};
@@ -174,7 +174,7 @@ impl CheckersLanes {
         rules: &str,
         arrays: Arrays,
     ) -> PyResult<CheckersLanes> {
-        let board = board.0.for_two().map_err(|error| exceptions::BoardError::new_err(error.to_string()))?;
+        let board = board.0.for_two().map_err(board_error)?;
         let table = table.map(Table::get).transpose()?;
         if let Some(other) = table.as_ref().map(|table| table.board()).filter(|&other| other != board) {
             return Err(PyValueError::new_err(format!("the table is of {other}, and the environment of {board}")));

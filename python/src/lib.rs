@@ -30,11 +30,11 @@ mod _native {
     #[pymodule_export]
     use crate::lanes::CheckersLanes;
     #[pymodule_export]
-    use crate::play::{Player, Position, is_rule_set, players};
+    use crate::play::{Player, Position, is_rule_set, players, restore_position};
     #[pymodule_export]
     use crate::program::Program;
     #[pymodule_export]
-    use crate::results::{Results, read_log, read_logs};
+    use crate::results::{Results, read_log, read_logs, restore_results};
     #[pymodule_export]
     use crate::rulesheet::{Game, GameState, check, games, read_rulesheet};
     #[pymodule_export]
@@ -43,6 +43,8 @@ mod _native {
     use crate::tournament::tournament;
     #[pymodule_export]
     use crate::vector::VectorGame;
+    #[pymodule_export]
+    use crate::work::{machine_memory, search_memory, thread_count};
 
     /// The version of the package.
     #[pymodule_export]

@@ -1,11 +1,12 @@
 //! Positions of games, and players.
 
 use std::collections::BTreeMap;
+use std::ffi::CString;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyRuntimeWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use sternhalma_data::{RuleSet, Side};
@@ -14,10 +15,11 @@ use sternhalma_engine::{
     Action, ChineseCheckers, Config, Distances, Filter, Follower, GameSetup, GameState, Outcome, Repetitions, Roster,
     SearchValue, analyse, player_within,
 };
+use sternhalma_ggp::messages::shorten_quotes;
 use sternhalma_ggp::{Game, Limits, MemoryBudget};
 
 use crate::board::Board;
-use crate::errors::{exceptions, message};
+use crate::errors::{board_error, exceptions, message};
 use crate::states::parse_player;
 use crate::table::Table;
 use crate::work::run_until_stopped;
@@ -29,8 +31,11 @@ use crate::work::run_until_stopped;
 /// "blocked-goal" is the newest version of the rule against blocked goals, "blocked-goal-2", and "blocked-goal-1" is the
 /// first; "paper" has no such rule (docs/rules.md).
 ///
+/// A copy is the same object. A pickled position keeps the moves since the first one.
+///
 /// Raises `NotationError` if the text is no position with as many pieces on each side, or there is no such rule set.
 #[pyclass(frozen, module = "sternhalma")]
+#[derive(Clone)]
 pub struct Position {
     pub game: Arc<ChineseCheckers>,
     pub state: GameState,
@@ -41,6 +46,9 @@ pub struct Position {
     /// The placements since the first position, for the rule about repetition.
     played: Repetitions,
 }
+
+/// The arguments of [`restore_position`].
+type PickledPosition = (String, u32, &'static str, Vec<String>);
 
 /// Returns the rule set that a user selects by a name.
 pub fn parse_rules(name: &str) -> PyResult<RuleSet> {
@@ -57,6 +65,25 @@ impl Position {
     /// Returns the result of the game, or `None` while it goes on.
     fn outcome(&self) -> Option<Outcome> {
         self.state.outcome().or_else(|| self.played.is_over().then_some(Outcome::Draw))
+    }
+
+    fn check_repetition(&self) -> PyResult<()> {
+        let over = || exceptions::NotationError::new_err("the game is over by repetition");
+        if self.played.is_over() { Err(over()) } else { Ok(()) }
+    }
+
+    /// Returns the legal action of a text.
+    fn action(&self, text: &str) -> PyResult<Action> {
+        self.check_repetition()?;
+        let found = legal_action(&self.game, &self.state, text);
+        found.map_err(|error| exceptions::NotationError::new_err(message(&error)))
+    }
+
+    /// Plays a legal action.
+    fn push(&mut self, action: Action) {
+        self.game.play_action(&mut self.state, action);
+        self.played.push(&self.game, &self.state);
+        self.actions.push(action);
     }
 
     fn legal(&self) -> Vec<Action> {
@@ -79,7 +106,7 @@ impl Position {
             ("startpos", board) => {
                 let board = board.map_or_else(|| sternhalma_data::Board::new(9, 6), |board| Ok(board.0));
                 let board = board.and_then(sternhalma_data::Board::for_two);
-                let board = board.map_err(|error| exceptions::BoardError::new_err(error.to_string()))?;
+                let board = board.map_err(board_error)?;
                 sternhalma_data::Position::initial(board)
             }
             (text, None) => text.parse().map_err(|error| wrong(message(&error)))?,
@@ -88,7 +115,7 @@ impl Position {
         let pieces = position.army(Side::X).len() as u64;
         let board = sternhalma_data::Board::new(position.geometry().size() as u64, pieces);
         let board = board.and_then(sternhalma_data::Board::for_two);
-        let board = board.map_err(|error| exceptions::BoardError::new_err(error.to_string()))?;
+        let board = board.map_err(board_error)?;
         let game = Arc::new(ChineseCheckers::of(GameSetup { board, rules, ply_limit }, Filter::All));
         let state = game.state(&position);
         let state = state.ok_or_else(|| wrong("both armies need the same number of pieces".to_owned()))?;
@@ -159,24 +186,18 @@ impl Position {
     #[pyo3(signature = (r#move))]
     fn play(&self, r#move: &Bound<'_, PyAny>) -> PyResult<Position> {
         let wrong = |error: String| exceptions::NotationError::new_err(error);
-        if self.played.is_over() {
-            return Err(wrong("the game is over by repetition".to_owned()));
-        }
         let action = if let Ok(text) = r#move.cast::<PyString>() {
-            legal_action(&self.game, &self.state, &text.to_cow()?).map_err(|error| wrong(error.to_string()))?
+            self.action(&text.to_cow()?)?
         } else {
+            self.check_repetition()?;
             let cells: Vec<usize> = r#move.extract()?;
             let is_it = |action: &Action| action.is_some_and(|mv| cells == [mv.from.index(), mv.to.index()]);
             let found = self.legal().into_iter().find(is_it);
             found.ok_or_else(|| wrong(format!("{cells:?} is not a legal move of {}", self.__str__())))?
         };
-        let mut state = self.state;
-        self.game.play_action(&mut state, action);
-        let mut played = self.played.clone();
-        played.push(&self.game, &state);
-        let mut actions = self.actions.clone();
-        actions.push(action);
-        Ok(Position { game: self.game.clone(), state, start: self.start, actions, played })
+        let mut next = self.clone();
+        next.push(action);
+        Ok(next)
     }
 
     fn __str__(&self) -> String {
@@ -197,6 +218,32 @@ impl Position {
         (self.__str__(), self.game.ply_limit(), self.game.rules()).hash(&mut hasher);
         hasher.finish()
     }
+
+    fn __copy__(slf: Py<Position>) -> Py<Position> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Position>, _memo: &Bound<'_, PyAny>) -> Py<Position> {
+        slf
+    }
+
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<(Py<PyAny>, PickledPosition)> {
+        let restore = py.import("sternhalma._native")?.getattr("restore_position")?;
+        let start = self.game.position(&self.start).to_string();
+        let moves = self.actions.iter().map(|&action| action_text(self.game.geometry(), action)).collect();
+        Ok((restore.unbind(), (start, self.ply_limit(), self.rules(), moves)))
+    }
+}
+
+/// Returns a pickled position: the first position, the rules, and the moves.
+#[pyfunction]
+pub fn restore_position(start: &str, ply_limit: u32, rules: &str, moves: Vec<String>) -> PyResult<Position> {
+    let mut position = Position::new(start, None, ply_limit, rules)?;
+    for text in moves {
+        let action = position.action(&text)?;
+        position.push(action);
+    }
+    Ok(position)
 }
 
 /// Returns the names of the built-in players with their descriptions.
@@ -271,7 +318,9 @@ impl Player {
 #[pymethods]
 impl Player {
     #[new]
+    #[allow(clippy::too_many_arguments, reason = "the arguments are those of the Python class")]
     fn new(
+        py: Python<'_>,
         text: &str,
         board: &Board,
         table: Option<&Table>,
@@ -282,15 +331,25 @@ impl Player {
     ) -> PyResult<Player> {
         let wrong = |error: &dyn std::error::Error| exceptions::NotationError::new_err(message(error));
         let config = Roster::built_in().config(text).map_err(|error| wrong(&error))?;
-        let board = board.0.for_two().map_err(|error| exceptions::BoardError::new_err(error.to_string()))?;
+        let board = board.0.for_two().map_err(board_error)?;
         let distances = match table {
             Some(table) => Distances::new(table.get()?),
             None => Distances::estimated(board),
         };
         let budget = MemoryBudget::new(memory);
         let setup = GameSetup { board, rules: parse_rules(rules)?, ply_limit };
+        if let Config::Pvs(pvs) = &config
+            && u64::from(pvs.table_megabytes) << 20 > memory
+        {
+            let text = format!(
+                "the transposition table of {} MiB is larger than the memory limit of {} MiB, so that it is smaller",
+                pvs.table_megabytes,
+                memory >> 20
+            );
+            PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &CString::new(text)?, 2)?;
+        }
         let player = player_within(&config, setup, Some(&distances), &budget);
-        let player = player.map_err(|reason| PyValueError::new_err(format!("{text}: {reason}")))?;
+        let player = player.map_err(|reason| PyValueError::new_err(shorten_quotes(&format!("{text}: {reason}"))))?;
         let text = text.to_owned();
         Ok(Player { player: Mutex::new(Follower::new(player)), text, config, distances, setup, seed })
     }

@@ -11,8 +11,9 @@ use sternhalma_engine::ugi::action_text;
 use sternhalma_engine::{ExternalCommand, ExternalPlayer};
 use sternhalma_ggp::Game;
 use sternhalma_ggp::arena::{Contestant, Fault, FaultKind, Request};
+use sternhalma_ggp::messages::shorten_quotes;
 
-use crate::errors::exceptions;
+use crate::errors::{exceptions, message};
 use crate::play::{FoundMove, Position, check_open, search_limits, value_pair};
 use crate::work::run_until_stopped;
 
@@ -49,7 +50,7 @@ impl Program {
 
 /// Returns the exception for a fault of a program.
 pub fn program_error(command: &str, fault: &Fault) -> PyErr {
-    exceptions::ProgramError::new_err(format!("{command}: {fault}"))
+    exceptions::ProgramError::new_err(shorten_quotes(&format!("{command}: {fault}")))
 }
 
 /// Returns a number of seconds as a duration.
@@ -74,7 +75,7 @@ impl Program {
     ) -> PyResult<Program> {
         let patience = patience_of(patience)?;
         let player = ExternalPlayer::new(&command, options.clone(), dir.clone());
-        let player = player.map_err(|error| exceptions::NotationError::new_err(error.to_string()))?;
+        let player = player.map_err(|error| exceptions::NotationError::new_err(message(&error)))?;
         let mut player = player.with_starting_patience(patience);
         let name = run_until_stopped(py, |stop| player.greet(patience, stop))?;
         let name = name.map_err(|fault| program_error(&command, &fault))?;

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sternhalma_engine::record::check_logged;
+use serde::Serialize;
 use sternhalma_ggp::arena::{
-    EntrantSummary, GameLog, GameRecord, LogError, PairingSummary, RoundSummary, Schedule, ScoreSummary, Standings,
-    Termination, Totals, merge_directories, result_text, standings_text,
+    EntrantSummary, GameLog, GameRecord, LogError, PairingSummary, RoundSummary, Schedule, ScheduleError, ScoreSummary,
+    Standings, Termination, Totals, merge_directories, result_text, standings_text,
 };
 use sternhalma_ggp::statistics::{Estimate, Verdict};
 
@@ -37,8 +37,10 @@ pub fn log_error(error: LogError) -> PyErr {
 #[pyfunction]
 pub fn read_log(py: Python<'_>, path: PathBuf) -> PyResult<Results> {
     py.detach(|| {
-        let (schedule, records) = GameLog::read_checked(&path, &check_logged).map_err(log_error)?;
-        let invalid = |error| exceptions::LogError::new_err(format!("{}: line 1: {error}", path.display()));
+        let (schedule, records) = GameLog::read(&path).map_err(log_error)?;
+        let invalid = |error: ScheduleError| {
+            exceptions::LogError::new_err(format!("{}: line 1: {}", path.display(), message(&error)))
+        };
         schedule.check().map_err(invalid)?;
         Ok(Results::new(schedule, records))
     })
@@ -47,9 +49,19 @@ pub fn read_log(py: Python<'_>, path: PathBuf) -> PyResult<Results> {
 /// Reads the logs of directories, and merges those of one game.
 #[pyfunction]
 pub fn read_logs(py: Python<'_>, directories: Vec<PathBuf>) -> PyResult<Vec<(String, Results)>> {
-    let merged = py.detach(|| merge_directories(&directories, &check_logged));
+    let merged = py.detach(|| merge_directories(&directories));
     let merged = merged.map_err(|error| exceptions::LogError::new_err(message(&error)))?;
     Ok(merged.into_iter().map(|(name, (schedule, records))| (name, Results::new(schedule, records))).collect())
+}
+
+/// Returns pickled results: the schedule and the games, as JSON.
+#[pyfunction]
+pub fn restore_results(schedule: &str, records: &str) -> PyResult<Results> {
+    let wrong = |error: &dyn std::error::Error| exceptions::LogError::new_err(message(error));
+    let schedule: Schedule = serde_json::from_str(schedule).map_err(|error| wrong(&error))?;
+    let records = serde_json::from_str(records).map_err(|error| wrong(&error))?;
+    schedule.check().map_err(|error| wrong(&error))?;
+    Ok(Results::new(schedule, records))
 }
 
 /// Columns with one value per row, by name.
@@ -125,6 +137,10 @@ impl Results {
     }
 }
 
+fn json(value: &impl Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|error| exceptions::LogError::new_err(error.to_string()))
+}
+
 #[pymethods]
 impl Results {
     /// The number of games that count.
@@ -141,8 +157,12 @@ impl Results {
 
     /// Returns the schedule as JSON.
     fn schedule(&self) -> PyResult<String> {
-        serde_json::to_string(self.standings.schedule())
-            .map_err(|error| exceptions::LogError::new_err(error.to_string()))
+        json(self.standings.schedule())
+    }
+
+    /// Returns the games as JSON.
+    fn records(&self) -> PyResult<String> {
+        json(&self.records)
     }
 
     /// Returns the results as text.

@@ -7,17 +7,18 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use numpy::{PyArray1, PyReadonlyArray1};
-use pyo3::exceptions::{PyMemoryError, PyOSError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use rand::SeedableRng;
 use rayon::prelude::*;
 use sternhalma_ggp::gdl::network::{Lanes, LanesError, Network, NetworkGame, NetworkState, Playouts};
 use sternhalma_ggp::gdl::{CheckOptions, GAMES, Goal, Reasoner, Rules, find_name};
+use sternhalma_ggp::messages::excerpt;
 use sternhalma_ggp::policy::{PolicyGame, SearchTask};
 use sternhalma_ggp::util::FluentSet;
 use sternhalma_ggp::{Game as _, Limits, MemoryBudget, Policy, Rng, SearchResult, Turn, derive_seed};
 
-use crate::errors::{exceptions, message};
+use crate::errors::{exceptions, file_error, message};
 use crate::work::{run_until_stopped, with_threads};
 
 /// The number of playouts with one seed.
@@ -47,15 +48,7 @@ pub fn games() -> BTreeMap<&'static str, &'static str> {
 /// Reads the text of a rulesheet.
 #[pyfunction]
 pub fn read_rulesheet(path: PathBuf) -> PyResult<String> {
-    sternhalma_ggp::messages::read_text(&path).map_err(|error| match error.raw_os_error() {
-        // Python selects the class by the number, and adds the name of the file.
-        Some(number) => {
-            let reason = error.to_string();
-            let reason = reason.split(" (os error").next().unwrap_or_default().to_owned();
-            PyOSError::new_err((number, reason, path))
-        }
-        None => exceptions::RulesheetError::new_err(format!("{}: {error}", path.display())),
-    })
+    sternhalma_ggp::messages::read_text(&path).map_err(|error| file_error(&path, &error))
 }
 
 /// A rulesheet that is ready to be played.
@@ -159,7 +152,7 @@ impl Game {
         })?;
         let parts = parts.map_err(|error: LanesError| match error {
             LanesError::OutOfMemory { .. } => PyMemoryError::new_err(error.to_string()),
-            error => exceptions::RulesheetError::new_err(error.to_string()),
+            error => exceptions::RulesheetError::new_err(message(&error)),
         })?;
         let scores: Vec<u8> = parts.iter().flat_map(|part| part.scores.iter().copied()).collect();
         let lengths: Vec<u32> = parts.iter().flat_map(|part| part.lengths.iter().copied()).collect();
@@ -182,7 +175,7 @@ impl Game {
     ) -> PyResult<FoundMove> {
         let role = self.check_role(role)?;
         if !Arc::ptr_eq(&self.game, &state.game) {
-            return Err(PyValueError::new_err("the state is of another game"));
+            return Err(PyValueError::new_err("the state is of another game; game.state(state.row) makes it again"));
         }
         if self.game.is_terminal(&state.state) {
             return Err(PyValueError::new_err("the match is over"));
@@ -295,7 +288,11 @@ impl GameState {
         for (role, text) in joint.iter().enumerate() {
             let (legal, names) = self.legal_names(role);
             let place = find_name(text, &names).ok_or_else(|| {
-                exceptions::NotationError::new_err(format!("{text:?} is not a legal move of {}", roles[role]))
+                exceptions::NotationError::new_err(format!(
+                    "{:?} is not a legal move of {}",
+                    excerpt(text),
+                    roles[role]
+                ))
             })?;
             moves.push(legal[place]);
         }

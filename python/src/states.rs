@@ -5,19 +5,20 @@ use fearless_simd_macros::simd;
 use pyo3::{PyErr, PyResult};
 use sternhalma_cpu::level;
 use sternhalma_data::{Board, Cell, CellSet, NotationError, Rank, Side, State};
+use sternhalma_ggp::messages::excerpt;
 
-use crate::errors::exceptions;
+use crate::errors::{exceptions, message};
 
 /// Returns the side that `x` or `o` names.
 pub fn parse_player(player: &str) -> PyResult<Side> {
-    player
-        .parse()
-        .map_err(|_| exceptions::NotationError::new_err(format!("expected the player 'x' or 'o', got {player:?}")))
+    let wrong =
+        |_| exceptions::NotationError::new_err(format!("expected the player 'x' or 'o', got {:?}", excerpt(player)));
+    player.parse().map_err(wrong)
 }
 
 /// Returns the exception for a text that is no state, cell or move.
 pub fn notation_error(error: &NotationError) -> PyErr {
-    exceptions::NotationError::new_err(error.to_string())
+    exceptions::NotationError::new_err(message(error))
 }
 
 /// The conversion of the cells of an army, which are in board order, to its state.

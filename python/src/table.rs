@@ -7,6 +7,7 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArra
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
+use sternhalma_builder::check_memory;
 use sternhalma_data::table::{find_table, tables_dir};
 use sternhalma_data::{
     DistanceStream, Encoding, Move, ProbedState, State, Table as DataTable, TableError, TableOptions,
@@ -43,10 +44,21 @@ pub fn open(py: Python<'_>, path: PathBuf, checked: bool, load_budget: u64) -> P
             let (file, dir) = (path.display(), dir.display());
             exceptions::TableNotFound::new_err(format!("{file}: there is no such file, neither here nor in {dir}"))
         })?,
-        None => path,
+        None => path.clone(),
     };
+    let bytes = found.metadata().map_or(0, |metadata| metadata.len());
+    check_memory(load_budget.min(bytes)).map_err(|error| {
+        let text = format!("{}: {error}; give a smaller load_budget or free some memory", found.display());
+        exceptions::OutOfMemory::new_err(text)
+    })?;
+    let is_named = found != path;
     let table = py.detach(|| TableOptions::default().verify_blocks(checked).load_budget(load_budget).open(found));
-    let table = Mutex::new(Some(Arc::new(table.map_err(table_error)?)));
+    let table = table.map_err(table_error)?;
+    if is_named {
+        let name = table.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        table.check_name(&name).map_err(table_error)?;
+    }
+    let table = Mutex::new(Some(Arc::new(table)));
     Ok(Table { table, checked, all_checked: OnceLock::new() })
 }
 

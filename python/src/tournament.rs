@@ -3,31 +3,29 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::thread::available_parallelism;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use sternhalma_builder::thread_count;
 use sternhalma_engine::{
-    BoardBackend, BoardPlayer, Distances, ExternalCommand, GameSetup, Roster, RuleSet, introduce, machine_rate, player,
+    BoardBackend, BoardPlayer, Distances, ExternalCommand, GameSetup, Roster, RuleSet, introduce, machine_rate,
+    player_within,
 };
 use sternhalma_ggp::arena::{
     ArenaError, Backend, Budget, Entrant, GameLog, GameRecord, MOVE_NODES, Origin, PAIRING_GAMES, RoundSpec,
     RulesEngine, Schedule, SprtSpec, Standings, TEST_GAMES, TimeControl, Tournament, rules_backend, rulesheet_errors,
 };
 use sternhalma_ggp::gdl::read_rulesheet;
-use sternhalma_ggp::messages::suggestion;
+use sternhalma_ggp::messages::{excerpt, shorten_quotes, suggestion};
 use sternhalma_ggp::{MemoryBudget, Policy};
 
 use crate::board::Board;
-use crate::errors::{exceptions, message};
+use crate::errors::{board_error, exceptions, message};
 use crate::play::{Player, parse_rules};
 use crate::program::{Program, patience_of, program_error};
 use crate::results::{Results, log_error};
 use crate::table::Table;
 use crate::work::watch;
-
-/// The most simultaneous games, unless they are in lock step.
-const MOST_THREADS: usize = 1024;
 
 /// The text before the command line of a program.
 const PROGRAM: &str = "ugi:";
@@ -75,7 +73,7 @@ pub struct Arguments {
 }
 
 fn wrong(text: impl std::fmt::Display) -> PyErr {
-    exceptions::TournamentError::new_err(text.to_string())
+    exceptions::TournamentError::new_err(shorten_quotes(&text.to_string()))
 }
 
 /// Returns the exception for an error of the arena.
@@ -100,7 +98,8 @@ impl Contender {
 
 impl Arguments {
     fn budget(&self) -> PyResult<Budget> {
-        let time = self.clock.as_deref().map(str::parse::<TimeControl>).transpose().map_err(PyValueError::new_err)?;
+        let time = self.clock.as_deref().map(str::parse::<TimeControl>).transpose();
+        let time = time.map_err(|error| PyValueError::new_err(shorten_quotes(&error)))?;
         let (nodes, playouts, depth) = (self.nodes, self.playouts, self.depth);
         let given = Budget { nodes, playouts, depth, movetime: self.milliseconds, time };
         Ok(given.or(Budget { nodes: Some(MOVE_NODES), ..Budget::default() }))
@@ -113,7 +112,12 @@ impl Arguments {
         let pairings = match self.format.as_str() {
             "round-robin" => Schedule::round_robin(entrants.len()),
             "gauntlet" => Schedule::gauntlet(entrants.len()),
-            other => return Err(wrong(format!("expected the format 'round-robin' or 'gauntlet', got {other:?}"))),
+            other => {
+                return Err(wrong(format!(
+                    "expected the format 'round-robin' or 'gauntlet', got {:?}",
+                    excerpt(other)
+                )));
+            }
         };
         let games = self.games.unwrap_or(if self.sprt.is_some() { TEST_GAMES } else { PAIRING_GAMES });
         Ok(Schedule {
@@ -144,7 +148,7 @@ impl Arguments {
     }
 
     fn rules_backend(&self, path: &Path, memory: &MemoryBudget) -> PyResult<Box<dyn Backend>> {
-        let place = |text: String| wrong(format!("{}: {text}", path.display()));
+        let place = |text: String| wrong(format!("{}: {text}", excerpt(&path.to_string_lossy())));
         let text = read_rulesheet(path).map_err(|error| {
             let name = path.to_string_lossy();
             let similar = suggestion(&name, "rule sets", RuleSet::OPTION_NAMES);
@@ -160,7 +164,10 @@ impl Arguments {
             ("prover", None) => RulesEngine::Prover,
             ("prover", Some(_)) => return Err(wrong("games in lock step need the network, not the prover")),
             (other, _) => {
-                return Err(wrong(format!("expected the engine 'auto', 'network' or 'prover', got {other:?}")));
+                return Err(wrong(format!(
+                    "expected the engine 'auto', 'network' or 'prover', got {:?}",
+                    excerpt(other)
+                )));
             }
         };
         let policy = |player: &Contender| match player {
@@ -175,7 +182,7 @@ impl Arguments {
 
     fn board_backend(&self, schedule: &mut Schedule, stop: &AtomicBool) -> PyResult<BoardBackend> {
         let board = self.board.0.for_two();
-        let board = board.map_err(|error| exceptions::BoardError::new_err(error.to_string()))?;
+        let board = board.map_err(board_error)?;
         let setup = GameSetup { board, rules: parse_rules(&self.rules)?, ply_limit: schedule.ply_limit };
         let table = self.table.as_ref().map(|table| table.get().get()).transpose()?;
         let distances = table.map(Distances::new);
@@ -217,7 +224,8 @@ impl Arguments {
             })?,
         };
         let distances = config.needs_table().then_some(distances);
-        player(&config, setup, distances.as_ref())
+        // The test of the player takes as little memory as possible.
+        player_within(&config, setup, distances.as_ref(), &MemoryBudget::new(0))
             .map_err(|reason| wrong(format!("{}: {reason}", contender.label())))?;
         Ok(BoardPlayer::BuiltIn(Box::new(config), distances))
     }
@@ -233,9 +241,7 @@ pub fn tournament(
     threads: usize,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Results> {
-    let threads = NonZeroUsize::new(threads.min(MOST_THREADS))
-        .or_else(|| available_parallelism().ok())
-        .unwrap_or(NonZeroUsize::MIN);
+    let threads = NonZeroUsize::new(thread_count(threads)).unwrap_or(NonZeroUsize::MIN);
     let [played, expected] = [0, 0].map(AtomicU64::new);
     let stop = AtomicBool::new(false);
     let mut last = (0, 0);

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use sternhalma_ggp::gdl::network::{EnvironmentBlock, EnvironmentOptions, EnvironmentRows, LANES, LaneEnvironment};
 
 use crate::environment::{borrow, parse_autoreset, thread_pool};
-use crate::errors::exceptions;
+use crate::errors::{exceptions, message};
 use crate::rulesheet::Game;
 
 /// The arrays of an environment, which Python allocates and keeps.
@@ -59,7 +59,7 @@ impl VectorGame {
         let options = EnvironmentOptions { simultaneous, rewards, max_steps };
         let game = game.game();
         let environment = py.detach(|| LaneEnvironment::new(game.network(), game.engine(), &options));
-        let environment = environment.map_err(|error| exceptions::RulesheetError::new_err(error.to_string()))?;
+        let environment = environment.map_err(|error| exceptions::RulesheetError::new_err(message(&error)))?;
         let pool = thread_pool(threads)?;
         let arrays = Arrays::new(py, &environment, lanes, is_packed)?;
         let blocks = py.detach(|| {

@@ -14,6 +14,26 @@ use crate::errors::builder_error;
 /// The time between two reports.
 const INTERVAL: Duration = Duration::from_millis(50);
 
+/// Returns the number of threads for a given one, which is 0 for one per processor core, and a notice if it is smaller
+/// than the given one.
+#[pyfunction]
+pub fn thread_count(threads: usize) -> (usize, Option<String>) {
+    (sternhalma_builder::thread_count(threads), sternhalma_builder::thread_notice(threads))
+}
+
+/// Returns the memory of the machine that this process may use, in bytes.
+#[pyfunction]
+pub fn machine_memory() -> u64 {
+    sternhalma_builder::total_memory()
+}
+
+/// Returns the memory limit of searches for a given one in bytes, or the default, and a notice if it is less than the
+/// given one.
+#[pyfunction]
+pub fn search_memory(memory: Option<u64>) -> (u64, Option<String>) {
+    sternhalma_builder::search_memory(memory)
+}
+
 /// Runs `work` in a pool of threads; 0 is one per processor core. If the threads cannot be started, the pool of the
 /// process runs it.
 pub fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {

@@ -9,6 +9,7 @@ import numpy as np
 import oracle
 import pytest
 import sternhalma as sh
+from sternhalma import ggp
 
 BOARD = sh.Board(5, 6)
 
@@ -208,3 +209,37 @@ def test_threads_share_a_player() -> None:
     for thread in threads:
         thread.join()
     assert found == [(expected.move, expected.nodes)] * 20
+
+
+def test_messages_show_the_beginning_of_a_long_text(tmp_path: Any) -> None:
+    long = "z" * 1_000_000
+    position = sh.Position(board=sh.Board(4, 3))
+    calls: list[Any] = [
+        lambda: sh.Position(long),
+        lambda: sh.Position(rules=long),
+        lambda: sh.parse(long),
+        lambda: position.play(long),
+        lambda: position.cells(long),
+        lambda: sh.Player(long),
+        lambda: sh.Player("greedy", memory=long),
+        lambda: sh.open(tmp_path / "t.sht").distance(long),
+        lambda: sh.build(encoding=long),
+        lambda: sh.build(mode=long),
+        lambda: sh.tournament([long, "greedy"], games=2),
+        lambda: sh.tournament(["greedy", "random"], games=2, openings=[long]),
+        lambda: sh.tournament(["greedy", "random"], games=2, clock=long),
+        lambda: sh.tournament(["greedy", "random"], games=2, format=long),
+        lambda: sh.tournament(["uct", "uct"], rules="tic-tac-toe", games=2, engine=long),
+        lambda: sh.tournament(["uct", "uct"], rules=long, games=2),
+        lambda: sh.Program(["false", "'" + long]),
+        lambda: ggp.Game(ggp.games()["tic-tac-toe"]).initial().play(long),
+        lambda: ggp.Game(ggp.games()["tic-tac-toe"]).initial().play({long: "a"}),
+        lambda: ggp.Game(ggp.games()["tic-tac-toe"]).search(role=long, playouts=1),
+        lambda: ggp.Game(ggp.games()["tic-tac-toe"]).search(policy=long, playouts=1),
+    ]
+    sh.build(board=sh.Board(4, 2), path=tmp_path / "t.sht")
+    for number, call in enumerate(calls):
+        with pytest.raises((sh.SternhalmaError, ValueError)) as raised:
+            call()
+        text = str(raised.value)
+        assert len(text) < 3000 and "zzzz" in text, (number, len(text), text[:200])

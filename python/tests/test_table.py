@@ -1,6 +1,8 @@
 """Look-ups, compared with a breadth-first search in Python and with the command line."""
 
 import json
+import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -145,6 +147,34 @@ def test_bytes_are_mapped_without_a_copy(tables: dict[str, sh.Table], all_distan
     for form in ["byte-mirrored", "mod3"]:
         with pytest.raises(ValueError, match="unmirrored"):
             tables[form].memmap()
+
+
+def test_arrays_need_not_be_aligned(tables: dict[str, sh.Table], all_distances: Any) -> None:
+    ranks = np.arange(1000, dtype=np.uint64)
+    for start in range(1, 8):
+        buffer = np.zeros(ranks.nbytes + start, np.uint8)
+        misaligned = buffer[start:].view(np.uint64)
+        misaligned[:] = ranks
+        assert not misaligned.flags.aligned and misaligned.flags.c_contiguous
+        assert (tables["byte"].distances(misaligned) == all_distances[:1000]).all()
+        assert (sh.unrank(misaligned, board=BOARD) == sh.unrank(ranks, board=BOARD)).all()
+
+
+def test_a_table_with_the_name_of_another_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STERNHALMA_TABLES", str(tmp_path))
+    board = sh.Board(4, 2)
+    built = sh.build(board=board)
+    assert sh.open("4x4-2").checksum == sh.open("4x4-2.sht").checksum == built.checksum
+    path = tmp_path / "4x4-3.sht"
+    shutil.copy(built.path, path)
+    # Its encoding is not in the way: the name of a file may be any other text.
+    shutil.copy(built.path, tmp_path / "mine.sht")
+    assert sh.open("mine").checksum == sh.open(path).checksum == built.checksum
+    for name in ["4x4-3", "4x4-3.sht"]:
+        with pytest.raises(sh.TableError, match=f"{re.escape(str(path))}: passed over, because the table is of .*rename it"):
+            sh.open(name)
+    with pytest.raises(sh.TableError, match=re.escape(str(path))):
+        sh.build(board=sh.Board(4, 3))
 
 
 def test_a_closed_table_is_refused(tmp_path: Path) -> None:

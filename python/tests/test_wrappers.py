@@ -175,3 +175,77 @@ def test_spaces_are_those_of_gymnasium() -> None:
     assert vector.observation_space.contains(observation)
     assert isinstance(vector.single_action_space, gymnasium.spaces.Discrete)
     assert isinstance(vector, gymnasium.vector.VectorEnv)
+
+
+def test_wrappers_refuse_actions_that_are_no_integers() -> None:
+    game = GAMES["tic-tac-toe"]
+    vector, single = rl.gymnasium(rl.VectorGame(game, 2)), rl.gymnasium_single(rl.VectorGame(game, 1))
+    agents = rl.pettingzoo(rl.VectorGame(game, 1))
+    vector.reset(), single.reset(), agents.reset()
+    wrong: list[Any] = [0.5, 1.0, float("nan"), True, None]
+    for action in wrong:
+        with pytest.raises(TypeError, match="actions: expected integers"):
+            vector.step([action, action])
+        for environment in [single, agents]:
+            with pytest.raises(TypeError, match="actions: expected integers"):
+                environment.step(action)
+    with pytest.raises(TypeError, match="action: expected an integer"):
+        agents.step([1])
+
+
+def test_actions_need_not_be_aligned() -> None:
+    environments: list[Any] = [rl.VectorGame(GAMES["tic-tac-toe"], 8), rl.VectorChineseCheckers(sh.Board(4, 3), 8)]
+    for environment in environments:
+        for dtype in [np.int16, np.int32, np.int64, np.uint64]:
+            environment.reset(seed=1)
+            chosen = environment.random_actions().astype(dtype)
+            misaligned = np.zeros(chosen.nbytes + 1, np.uint8)[1:].view(dtype)
+            misaligned[:] = chosen
+            assert not misaligned.flags.aligned
+            expected = environment.clone().step(chosen).observation
+            assert np.array_equal(environment.step(misaligned).observation, expected)
+
+
+def test_wrong_roles_are_named() -> None:
+    def wrap(role: Any) -> Any:
+        return rl.gymnasium(rl.VectorGame(GAMES["tic-tac-toe"], 2), role=role, opponent="random")
+
+    for role, error in [("q", ValueError), (2, ValueError), (-1, ValueError), (True, TypeError), (0.0, TypeError)]:
+        with pytest.raises(error, match="role: "):
+            wrap(role)
+        with pytest.raises(error, match="role: "):
+            GAMES["tic-tac-toe"].search(role=role, playouts=1)  # type: ignore[arg-type]
+
+
+def test_agents_need_a_reset() -> None:
+    with pytest.raises(RuntimeError, match="call reset first"):
+        rl.pettingzoo(rl.VectorGame(GAMES["tic-tac-toe"], 1)).step(0)
+
+
+def test_lists_of_seeds_repeat_matches() -> None:
+    def first(seed: Any) -> Any:
+        vector = rl.gymnasium(rl.VectorGame(GAMES["connect-four"], 3), role=1, opponent="random")
+        return vector.reset(seed=seed)[0]
+
+    found = [first([seed, 2, 3]) for seed in range(8)]
+    assert np.array_equal(first([0, 2, 3]), found[0])
+    assert any(not np.array_equal(found[0], other) for other in found)
+    assert first([None] * 3).shape == found[0].shape
+    for same in [(0, 2, 3), np.array([0, 2, 3])]:
+        assert np.array_equal(first(same), found[0])
+    for wrong in [[1, 2], [1, None, 3], [1, -2, 3]]:
+        with pytest.raises(ValueError, match="seed: "):
+            first(wrong)
+    with pytest.raises(TypeError, match="seed: expected integers, got 0.5"):
+        first([1, 0.5, 3])
+
+
+def test_an_environment_has_one_wrapper() -> None:
+    environment = rl.VectorGame(GAMES["tic-tac-toe"], 1, autoreset="same_step")
+    rl.gymnasium(environment)
+    for wrap in [rl.gymnasium, rl.gymnasium_single, rl.pettingzoo]:
+        with pytest.raises(ValueError, match="has a wrapper, .* wrap a clone"):
+            wrap(environment)  # type: ignore[operator]
+    # A clone keeps the mode.
+    assert environment.autoreset == "same_step"
+    assert rl.gymnasium(environment.clone()).metadata["autoreset_mode"].value == "SameStep"

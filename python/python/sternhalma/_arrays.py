@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import reprlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,16 @@ from numpy.typing import ArrayLike, NDArray
 from ._errors import StateError
 
 
-def _is_integer(value: Any) -> bool:
+_REPR = reprlib.Repr()
+_REPR.maxstring = _REPR.maxother = 80
+
+
+def shown(value: object) -> str:
+    """Returns a value as it is shown in messages, shortened."""
+    return _REPR.repr(value)
+
+
+def is_integer(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
@@ -21,7 +32,7 @@ def _integers(values: ArrayLike, limit: int, what: str) -> NDArray[Any]:
         # NumPy makes floats or objects of large integers in lists, and floats of nothing.
         is_open = array.dtype.kind == "O" or array.size == 0 or not isinstance(values, np.ndarray)
         objects = np.asarray(values, dtype=np.object_)
-        if not (is_open and all(map(_is_integer, objects.flat))):
+        if not (is_open and all(map(is_integer, objects.flat))):
             raise TypeError(f"expected integers for {what}s, got an array of {array.dtype}")
         array = objects
     is_signed = array.dtype.kind != "u"
@@ -34,10 +45,42 @@ def _integers(values: ArrayLike, limit: int, what: str) -> NDArray[Any]:
     return array
 
 
+def role_of(role: Any, roles: Sequence[str]) -> int:
+    """Returns the index of a role, which is an index or a name.
+
+    Raises `TypeError` if it is neither, and `ValueError` if there is no such role.
+    """
+    if isinstance(role, str):
+        if role not in roles:
+            raise ValueError(f"role: there is no role {shown(role)}; the roles are {', '.join(roles)}")
+        return roles.index(role)
+    if not is_integer(role):
+        raise TypeError(f"role: expected an index or a name, got {shown(role)}")
+    if not 0 <= role < len(roles):
+        raise ValueError(f"role: there is no role {role}; expected 0 to {len(roles) - 1}")
+    return int(role)
+
+
+def contiguous(array: ArrayLike, dtype: Any) -> NDArray[Any]:
+    """Returns an array as the compiled module takes it: contiguous, aligned, and of a type. It may be the same array."""
+    return np.require(array, dtype, ["C_CONTIGUOUS", "ALIGNED"])
+
+
+def check_actions(actions: ArrayLike) -> NDArray[Any]:
+    """Returns actions as an array of integers of any type.
+
+    Raises `TypeError` if they are not integers.
+    """
+    array = np.asarray(actions)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"actions: expected integers, got an array of {array.dtype}")
+    return array
+
+
 def ranks_of(ranks: ArrayLike) -> tuple[NDArray[np.uint64], tuple[int, ...]]:
     """Returns ranks as a contiguous vector, and their shape."""
     array = _integers(ranks, 2**64 - 1, "rank")
-    return np.require(array, np.uint64, ["C", "ALIGNED"]).reshape(-1), array.shape
+    return contiguous(array, np.uint64).reshape(-1), array.shape
 
 
 def cells_of(cells: ArrayLike, pieces: int) -> tuple[NDArray[np.uint8], tuple[int, ...]]:
@@ -45,7 +88,7 @@ def cells_of(cells: ArrayLike, pieces: int) -> tuple[NDArray[np.uint8], tuple[in
     array = _integers(cells, 255, "cell")
     if array.ndim == 0 or array.shape[-1] != pieces:
         raise StateError(f"expected {pieces} cells in the last dimension, got an array of shape {array.shape}")
-    rows = np.require(array, np.uint8, ["C", "ALIGNED"]).reshape(-1, pieces)
+    rows = contiguous(array, np.uint8).reshape(-1, pieces)
     return rows, array.shape[:-1]
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from . import _native
 from ._board import DEFAULT_BOARD
-from ._memory import machine_memory, memory_of
+from ._resources import machine_memory, memory_of, threads_of
 from ._native import Board
 from ._table import Table, open
 
@@ -33,12 +33,6 @@ def _callback(progress: Any) -> Callback | None:
         progress.update(done - progress.n)
 
     return report
-
-
-def _threads(threads: int) -> int:
-    if threads < 0:
-        raise ValueError("threads: expected 0 or more")
-    return threads
 
 
 def build(
@@ -86,7 +80,7 @@ def build(
         layer_form,
         None if work_dir is None else os.fspath(work_dir),
         fresh,
-        _threads(threads),
+        threads_of(threads),
         _callback(progress),
     )
     return open(built)
@@ -150,7 +144,7 @@ def plan(
         None if path is None else os.fspath(path),
         limit,
         layer_form,
-        _threads(threads),
+        threads_of(threads),
         cores,
         disk_rate,
         # The page cache has the rest of the memory, which is a quarter of that of another machine.
@@ -181,7 +175,7 @@ def verify(
     """
     directory = None if work_dir is None else os.fspath(work_dir)
     _native.verify(
-        table._native, deep, sample, seed, memory_of(memory), directory, _threads(threads), _callback(progress)
+        table._native, deep, sample, seed, memory_of(memory), directory, threads_of(threads), _callback(progress)
     )
 
 
@@ -200,7 +194,7 @@ def convert(
     Raises `TableExists` if the file exists, unless `overwrite` is true. `progress` is as in `build`.
     """
     _native.convert(
-        table._native, os.fspath(path), encoding, mirrored, overwrite, _threads(threads), _callback(progress)
+        table._native, os.fspath(path), encoding, mirrored, overwrite, threads_of(threads), _callback(progress)
     )
     return open(path)
 
@@ -214,4 +208,4 @@ def compare(a: Table, b: Table, *, threads: int = 0, progress: Any = None) -> di
 
     Raises `BuildError` if the boards differ. `progress` is as in `build`.
     """
-    return _native.compare(a._native, b._native, _threads(threads), _callback(progress))
+    return _native.compare(a._native, b._native, threads_of(threads), _callback(progress))

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from . import _native
 from ._board import DEFAULT_BOARD
-from ._memory import memory_of
+from ._copies import Unpicklable
 from ._native import Board, Position
+from ._resources import search_memory_of
 from ._table import Table
 
 
@@ -35,20 +36,22 @@ def players() -> dict[str, str]:
     return _native.players()
 
 
-class Player:
+class Player(Unpicklable):
     """A player of a board, such as "sternhalma" or "base0,c=0.3".
 
     The player looks up distances in `table`, and estimates them without one. Searches are independent: the same `seed`
     and limits give the same move, whatever was searched before. The player knows the positions from which the
     position was made by `play`, and avoids repeating them. It plays under the rule set `rules`, as in
     `Position`. `memory` limits the search tree, as bytes or a text such as "1GiB". Threads may share a player, which
-    does one search at a time.
+    does one search at a time. A player cannot be copied or pickled; other processes create their own.
 
     Raises `NotationError` if there is no such player, parameter or rule set, and `ValueError` if it cannot use the
     table.
     """
 
     __slots__ = ("_native", "text")
+
+    _refusal = "a Player cannot be copied or pickled; create another one with the same arguments"
 
     def __init__(
         self,
@@ -62,7 +65,7 @@ class Player:
         memory: int | str = "1GiB",
     ) -> None:
         native = None if table is None else table._native
-        self._native = _native.Player(text, board, native, ply_limit, rules, seed, memory_of(memory))
+        self._native = _native.Player(text, board, native, ply_limit, rules, seed, search_memory_of(memory))
         self.text = text
 
     def __repr__(self) -> str:

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 
 from . import _native
+from ._copies import Unpicklable
 from ._native import Position
 from ._play import Search
 
 
-class Program:
+class Program(Unpicklable):
     """An external program that speaks the engine protocol (docs/ugi.md), as a player.
 
     `command` is a command line, which is split into words as by a POSIX shell without expansion, or a sequence of
@@ -21,12 +22,14 @@ class Program:
 
     The program starts at once, runs until `close`, and is started again if it has ended. A `with` statement closes it.
     `patience` is the number of seconds in which the program must get ready, and in which it must answer after its time
-    is over. Threads may share a program, which does one search at a time.
+    is over. Threads may share a program, which does one search at a time. A program cannot be copied or pickled.
 
     Raises `NotationError` if the command line is invalid, and `ProgramError` if the program does not start.
     """
 
     __slots__ = ("_native", "command")
+
+    _refusal = "a Program cannot be copied or pickled, because it is a process; start another one with the same arguments"
 
     def __init__(
         self,

@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _native
 from ._arrays import cells_of, output_of, ranks_of
-from ._errors import NotCovered
+from ._errors import NotCovered, TableError
 from ._native import Board
+from ._resources import threads_of
 
 #: The distance of a state outside the table, in `TableMoves.distance`.
 OUTSIDE = 255
@@ -34,12 +35,17 @@ class Table:
     The methods may be called from several threads. `distance(state, player="x")` returns the distance of a state:
     the fewest moves of its army to the goal, as an `int`. A state is a rank, a text, or a sequence of cells. It
     raises `NotCovered` if the table does not cover the state. `exact` states whether a distance is proven.
+
+    A copy is the file opened again, and a pickled table is the absolute path of the file with its checksum. A closed
+    table has neither.
     """
 
-    __slots__ = ("_native", "distance")
+    __slots__ = ("_native", "_options", "distance")
 
-    def __init__(self, table: _native.Table) -> None:
+    def __init__(self, table: _native.Table, *, checked: bool = True, load_budget: int = 0) -> None:
         self._native = table
+        # The working directory may change.
+        self._options = os.path.abspath(self.path), checked, load_budget
         # The compiled method is bound directly, because a look-up takes less time than a call in Python.
         self.distance = table.distance
 
@@ -59,6 +65,9 @@ class Table:
         if self.closed:
             return "<sternhalma.Table, closed>"
         return f"<sternhalma.Table {self.path!r}: {self.board}, {self.states} states, {self.encoding}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopen, (*self._options, self.checksum)
 
     def __len__(self) -> int:
         return self.states
@@ -153,8 +162,7 @@ class Table:
         """
         if (ranks is None) == (cells is None):
             raise TypeError("specify either ranks or cells")
-        if threads < 0:
-            raise ValueError("threads: expected 0 or more")
+        threads = threads_of(threads)
         if missing is not None and not 0 <= missing <= 255:
             raise ValueError(f"missing: expected a number from 0 to 255, got {missing}")
         if cells is not None:
@@ -249,8 +257,19 @@ def open(path: str | os.PathLike[str], *, checked: bool = True, load_budget: int
     directory. `checked` compares each block with its checksum before its first use. `load_budget` is the number of
     bytes, nearest the goal, to load into memory; the rest is read from the file on demand.
 
-    Raises `TableNotFound`, `DamagedTable`, or `TableError`.
+    Raises `TableNotFound`, `DamagedTable`, or `TableError`, also for a name of the tables directory whose file is the
+    table of other states, and `OutOfMemory` if the memory for `load_budget` is not available.
     """
     if load_budget < 0:
         raise ValueError("load_budget: expected 0 or more")
-    return Table(_native.open(os.fspath(path), checked, load_budget))
+    table = _native.open(os.fspath(path), checked, load_budget)
+    return Table(table, checked=checked, load_budget=load_budget)
+
+
+def _reopen(path: str, checked: bool, load_budget: int, checksum: str) -> Table:
+    """Opens a table that was copied or pickled."""
+    table = open(path, checked=checked, load_budget=load_budget)
+    if table.checksum != checksum:
+        table.close()
+        raise TableError(f"{path}: the file is not the table that was copied or pickled; open it by `open`")
+    return table

@@ -11,12 +11,13 @@ import numpy as np
 
 from . import _native
 from ._board import DEFAULT_BOARD
-from ._build import _callback, _threads
+from ._build import _callback
+from ._copies import Immutable
 from ._errors import TournamentError
-from ._memory import machine_memory, memory_of
 from ._native import Board
 from ._play import Player
 from ._program import Program
+from ._resources import search_memory_of, threads_of
 from ._table import Table
 
 Columns = dict[str, Any]
@@ -30,18 +31,23 @@ def _columns(columns: Columns) -> Columns:
     }
 
 
-class Results:
+class Results(Immutable):
     """The results of a tournament.
 
     `columns`, `pairings` and `games` return columns: a dictionary that `pandas.DataFrame` and `polars.DataFrame` take
     as it is. Its values are arrays of one length, of int64, float64 with NaN for unknown values, or text. Names that
     end in `_low` and `_high` are the bounds of 95% confidence intervals. `str` returns the tables of the command line.
+
+    Results never change: a copy is the same object. They can be pickled.
     """
 
     __slots__ = ("_native",)
 
     def __init__(self, results: _native.Results) -> None:
         self._native = results
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _results, (type(self), self._native.schedule(), self._native.records())
 
     def __str__(self) -> str:
         return self._native.text()
@@ -98,6 +104,11 @@ class Results:
         so on.
         """
         return _columns(self._native.games())
+
+
+def _results(kind: type[Results], schedule: str, records: str) -> Results:
+    """Returns pickled results."""
+    return kind(_native.restore_results(schedule, records))
 
 
 def tournament(
@@ -207,10 +218,10 @@ def tournament(
         "alpha": alpha,
         "beta": beta,
         "patience": patience,
-        "memory": machine_memory() // 4 if memory is None else memory_of(memory),
+        "memory": search_memory_of(memory),
     }
     path = None if log is None else os.fspath(log)
-    return Results(_native.tournament(arguments, path, _threads(threads), _callback(progress)))
+    return Results(_native.tournament(arguments, path, threads_of(threads), _callback(progress)))
 
 
 def read_log(path: str | os.PathLike[str]) -> Results:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _native
+from .._arrays import contiguous, role_of, shown
+from .._copies import Immutable
 from .._errors import RulesheetError
-from .._memory import memory_of
+from .._resources import memory_of, search_memory_of, threads_of
+
+DEFAULT_MEMORY = "1GiB"
+"""The memory limit of a search."""
 
 
 class Finding(NamedTuple):
@@ -67,7 +72,7 @@ def games() -> dict[str, str]:
     return _native.games()
 
 
-class Game:
+class Game(Immutable):
     """A game that the text of a rulesheet defines.
 
     Names are KIF with one space between words, such as "(mark 1 2)". Roles, fluents and moves keep their order, so that
@@ -86,7 +91,7 @@ class Game:
     ['wait']
     """
 
-    __slots__ = ("_native", "findings", "fluents", "moves", "roles", "text")
+    __slots__ = ("_lenient", "_native", "findings", "fluents", "moves", "roles", "text")
 
     findings: list[Finding]
     roles: tuple[str, ...]
@@ -96,6 +101,7 @@ class Game:
 
     def __init__(self, text: str, *, lenient: bool = False) -> None:
         self.text = text
+        self._lenient = lenient
         self.findings = check(text, lenient=lenient)
         errors = [finding for finding in self.findings if finding.severity == "error"]
         if errors:
@@ -118,6 +124,9 @@ class Game:
     def __repr__(self) -> str:
         return f"<sternhalma.ggp.Game of {', '.join(self.roles)}: {len(self.fluents)} fluents>"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _game, (type(self), self.text, self._lenient)
+
     @property
     def max_moves(self) -> int:
         """The maximum number of moves of a role."""
@@ -132,7 +141,7 @@ class Game:
 
         The game may evaluate a state incorrectly that no match reaches.
         """
-        values = np.ascontiguousarray(np.asarray(row) != 0, dtype=np.uint8)
+        values = contiguous(np.asarray(row) != 0, np.uint8)
         return State(self, self._native.state(values.reshape(-1)))
 
     def playouts(
@@ -148,7 +157,7 @@ class Game:
         """
         if count < 0:
             raise ValueError(f"count: expected 0 or more, got {count}")
-        scores, lengths = self._native.playouts(count, seed, threads)
+        scores, lengths = self._native.playouts(count, seed, threads_of(threads))
         return scores.reshape(count, len(self.roles)), lengths
 
     def search(
@@ -160,7 +169,7 @@ class Game:
         playouts: int | None = None,
         seconds: float | None = None,
         seed: int = 0,
-        memory: int | str = "1GiB",
+        memory: int | str = DEFAULT_MEMORY,
     ) -> MoveSearch:
         """Searches a state, by default the initial one, for a move of a role, by default the one to move.
 
@@ -173,15 +182,25 @@ class Game:
         state = self.initial() if state is None else state
         if role is None:
             role = 0 if state.player is None else state.player
-        number = self.roles.index(role) if isinstance(role, str) else role
-        limit = memory_of(memory)
+        number = role_of(role, self.roles)
+        # The test of the available memory takes longer than a short search, whose tree is far smaller than the default.
+        limit = memory_of(memory) if memory == DEFAULT_MEMORY else search_memory_of(memory)
         found = self._native.search(state._native, number, policy, playouts, seconds, seed, limit)
         move, moves, simulations, spent = found
         return MoveSearch(move, [MoveValue(*row) for row in moves], simulations, spent)
 
 
-class State:
-    """An immutable state of a match of `game`."""
+def _game(kind: type[Game], text: str, lenient: bool) -> Game:
+    """Returns a pickled game."""
+    return kind(text, lenient=lenient)
+
+
+class State(Immutable):
+    """An immutable state of a match of `game`.
+
+    A state is pickled with its game. States and games that were pickled apart are of different games, so that they are
+    not equal. A copy of a state or a game is the same object.
+    """
 
     __slots__ = ("_native", "game")
 
@@ -190,6 +209,9 @@ class State:
     def __init__(self, game: Game, native: _native.GameState) -> None:
         self.game = game
         self._native = native
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self.game.state, (self.row,)
 
     def __repr__(self) -> str:
         return f"<sternhalma.ggp.State {' '.join(self.facts)}>"
@@ -243,7 +265,7 @@ class State:
         if isinstance(joint, Mapping):
             unknown = set(joint) - set(self.game.roles)
             if unknown:
-                raise ValueError(f"there is no role {min(unknown)!r}")
+                raise ValueError(f"there is no role {shown(min(unknown))}")
             legal = self.legal
             only = {role: moves[0] for role, moves in legal.items() if len(moves) == 1}
             missing = [role for role in self.game.roles if role not in joint and role not in only]

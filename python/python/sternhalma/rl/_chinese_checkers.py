@@ -9,16 +9,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _native
-from .._arrays import _integers
+from .._arrays import _integers, check_actions, contiguous
 from .._board import DEFAULT_BOARD
+from .._copies import Unpicklable
 from .._native import Board, Position
+from .._resources import threads_of
 from .._table import Table
 from ._vector import Autoreset, VectorState, mode_name
 
 _ROLES: tuple[Literal["x", "o"], ...] = ("x", "o")
 
 
-class VectorChineseCheckers:
+class VectorChineseCheckers(Unpicklable):
     """Many matches of Chinese Checkers for two players, which advance together.
 
     The class satisfies `VectorEnvironment`. The roles are x and o, and x moves first. `threads` share the lanes; 0 is
@@ -45,6 +47,8 @@ class VectorChineseCheckers:
     table is of another board.
     """
 
+    _refusal = "a VectorChineseCheckers cannot be pickled; pickle the positions of its lanes, and set them again"
+
     def __init__(
         self,
         board: Board = DEFAULT_BOARD,
@@ -57,7 +61,7 @@ class VectorChineseCheckers:
         rules: str = "blocked-goal",
         autoreset: Autoreset = "next_step",
     ) -> None:
-        for name, value, least in [("lanes", lanes, 1), ("threads", threads, 0), ("ply_limit", ply_limit, 1)]:
+        for name, value, least in [("lanes", lanes, 1), ("ply_limit", ply_limit, 1)]:
             if value < least:
                 raise ValueError(f"{name}: expected {least} or more, got {value}")
         if not np.isfinite(shaping):
@@ -65,6 +69,7 @@ class VectorChineseCheckers:
         if shaping and table is None:
             raise ValueError("shaping: expected a table too")
         mode_name(autoreset)
+        threads = threads_of(threads)
         self.autoreset: Autoreset = autoreset
         self._board, self._table, self._ply_limit, self._rules = board, table, ply_limit, rules
         self._state = VectorState(
@@ -162,12 +167,11 @@ class VectorChineseCheckers:
         Raises `IllegalAction` with the first lane whose action is not legal; no lane changes then.
         """
         array = np.asarray(actions)
-        if array.dtype.kind not in "iu" or array.shape != (self.lanes,):
-            raise ValueError(
-                f"actions: expected integers of shape ({self.lanes},), got {array.dtype} of shape {array.shape}"
-            )
+        if array.shape != (self.lanes,):
+            raise ValueError(f"actions: expected the shape ({self.lanes},), got {array.shape}")
+        check_actions(array)
         selected = None if mask is None else self._mask(mask)
-        self._native.step(np.require(array, np.int64, ["C", "ALIGNED"]), selected, mode_name(self.autoreset))
+        self._native.step(contiguous(array, np.int64), selected, mode_name(self.autoreset))
         return self._state
 
     def random_actions(self) -> NDArray[np.int32]:
@@ -198,17 +202,26 @@ class VectorChineseCheckers:
         width = 2 * self._board.pieces + 1
         if array.ndim != 2 or array.shape[1] != width:
             raise ValueError(f"rows: expected the shape (n, {width}), got {array.shape}")
-        self._native.set_cells(lanes, np.ascontiguousarray(array, np.uint8))
+        self._native.set_cells(lanes, contiguous(array, np.uint8))
         return self._state
 
     def clone(self) -> Self:
-        """Returns an independent environment in the same states, with the same generators of random actions."""
+        """Returns an independent environment in the same states, with the same generators of random actions.
+
+        `copy.copy` and `copy.deepcopy` do the same. An environment cannot be pickled.
+        """
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other._state, other._final = self._state.copy(), self._final.copy()
         other._native = self._native.copy(other._arrays())
         other._make_outputs()
         return other
+
+    def __copy__(self) -> Self:
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self.clone()
 
     def action_name(self, role: int, action: int) -> str:
         """Returns the move of an action of a role, such as "c1-e3" or "pass", with the usual names of the cells.

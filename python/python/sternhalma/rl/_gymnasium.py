@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import gymnasium as gym
@@ -11,9 +12,10 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
+from .._arrays import check_actions, is_integer, role_of, shown
 from .._errors import IllegalAction
 from ._vector import Autoreset, VectorEnvironment
-from ._wrappers import Illegal, Opponent
+from ._wrappers import Illegal, Opponent, Wrapper, step_only
 
 _MODES: dict[Autoreset, AutoresetMode] = {
     "next_step": AutoresetMode.NEXT_STEP,
@@ -38,14 +40,12 @@ class _Agent:
         if len(environment.state.observation) != environment.lanes:
             raise ValueError("the environment is packed; expected one with observations")
         if illegal not in ("terminate", "raise"):
-            raise ValueError(f"illegal: expected 'terminate' or 'raise', got {illegal!r}")
+            raise ValueError(f"illegal: expected 'terminate' or 'raise', got {shown(illegal)}")
         if opponent is None and role is not None and len(environment.roles) > 1:
             raise ValueError("opponent: expected one for the other roles")
         self.environment = environment
         self.state = environment.state
-        self.role = environment.roles.index(role) if isinstance(role, str) else role or 0
-        if not 0 <= self.role < len(environment.roles):
-            raise ValueError(f"role: expected 0 to {len(environment.roles) - 1}, got {role}")
+        self.role = 0 if role is None else role_of(role, environment.roles)
         self.opponent = opponent
         self.illegal = illegal
         self.lanes = np.arange(environment.lanes)
@@ -80,12 +80,12 @@ class _Agent:
             environment = self.environment
             random = self.opponent == "random"
             actions = environment.random_actions() if random else self.opponent(environment, waiting)  # type: ignore[operator]
-            environment.step(actions, mask=waiting)
+            step_only(environment, actions, waiting)
             reward += self.state.reward[:, self.role]
 
     def play(self, actions: ArrayLike, mask: NDArray[np.bool_]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """Plays an action in some lanes, and those of the opponents. Returns rewards, and where actions are illegal."""
-        chosen = np.asarray(actions).reshape(self.lanes.shape)
+        chosen = check_actions(actions).reshape(self.lanes.shape)
         within = (chosen >= 0) & (chosen < self.environment.max_moves)
         safe = np.where(within, chosen, 0).astype(np.int32)
         wrong = mask & ~(within & self.legal[self.lanes, safe])
@@ -95,7 +95,7 @@ class _Agent:
         mask = mask & ~wrong
         roles = self.state.player.copy() if self.opponent is None else np.full(len(mask), self.role)
         simultaneous = self.environment.simultaneous
-        self.environment.step(safe.reshape(-1, 1) if simultaneous else safe, mask=mask)
+        step_only(self.environment, safe.reshape(-1, 1) if simultaneous else safe, mask)
         # The role is -1 only where nothing was played.
         reward = self.state.reward[self.lanes, roles].copy()
         self.respond(mask, reward)
@@ -104,7 +104,7 @@ class _Agent:
         return reward, wrong
 
 
-class GymnasiumVector(VectorEnv[Any, Any, Any]):
+class GymnasiumVector(Wrapper, VectorEnv[Any, Any, Any]):
     """The lanes of an environment, for one agent."""
 
     def __init__(
@@ -117,10 +117,8 @@ class GymnasiumVector(VectorEnv[Any, Any, Any]):
     ) -> None:
         self._agent = _Agent(environment, role, opponent, illegal)
         self._mode = environment.autoreset
-        # This class begins new matches, because the opponents may move first.
-        environment.autoreset = False
+        self._take_over(environment)
         self._copy = copy
-        self.environment = environment
         self.num_envs = environment.lanes
         self.metadata = {"render_modes": [], "autoreset_mode": _MODES[self._mode]}
         self.single_observation_space, self.single_action_space = self._agent.spaces()
@@ -132,9 +130,13 @@ class GymnasiumVector(VectorEnv[Any, Any, Any]):
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begins a match in all lanes, or in those of the mask `options["reset_mask"]`."""
-        if isinstance(seed, list):
-            raise TypeError("seed: expected an integer, which seeds all lanes")
+        """Begins a match in all lanes, or in those of the mask `options["reset_mask"]`.
+
+        A list of seeds has one seed per lane, or only `None`. The same list gives the same matches, but a lane depends
+        on the whole list.
+        """
+        if isinstance(seed, Sequence | np.ndarray):
+            seed = self._seed_of(list(seed))
         super().reset(seed=seed)
         mask = (options or {}).get("reset_mask")
         mask = np.ones(self.num_envs, np.bool_) if mask is None else np.asarray(mask)
@@ -142,6 +144,22 @@ class GymnasiumVector(VectorEnv[Any, Any, Any]):
         self._over &= ~mask
         self._terminated &= ~mask
         return self._observation(), self._info()
+
+    def _seed_of(self, seeds: list[int | None]) -> int | None:
+        """Returns one seed for all lanes, which depends on the seeds of all lanes."""
+        if len(seeds) != self.num_envs:
+            raise ValueError(f"seed: expected {self.num_envs} seeds, one per lane, got {len(seeds)}")
+        given = [seed for seed in seeds if seed is not None]
+        if not given:
+            return None
+        if len(given) < len(seeds):
+            raise ValueError("seed: expected a seed for every lane or for none, got some of both")
+        for seed in given:
+            if not is_integer(seed):
+                raise TypeError(f"seed: expected integers, got {shown(seed)}")
+            if seed < 0:
+                raise ValueError(f"seed: expected 0 or more, got {seed}")
+        return int(np.random.SeedSequence(given).generate_state(1, np.uint64)[0])
 
     def step(self, actions: ArrayLike) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Plays an action in each lane."""
@@ -183,7 +201,7 @@ class GymnasiumVector(VectorEnv[Any, Any, Any]):
         return {name: array.copy() if self._copy else array for name, array in info.items()}
 
 
-class GymnasiumSingle(gym.Env[Any, Any]):
+class GymnasiumSingle(Wrapper, gym.Env[Any, Any]):
     """The only lane of an environment, for one agent."""
 
     def __init__(
@@ -196,8 +214,7 @@ class GymnasiumSingle(gym.Env[Any, Any]):
         if environment.lanes != 1:
             raise ValueError(f"expected an environment with 1 lane, got {environment.lanes}")
         self._agent = _Agent(environment, role, opponent, illegal)
-        environment.autoreset = False
-        self.environment = environment
+        self._take_over(environment)
         self.metadata = {"render_modes": []}
         self.observation_space, self.action_space = self._agent.spaces()
 

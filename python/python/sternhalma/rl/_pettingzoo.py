@@ -8,19 +8,20 @@ import numpy as np
 from gymnasium import spaces
 from pettingzoo import AECEnv
 
+from .._arrays import check_actions, shown
 from .._errors import IllegalAction
 from ._vector import VectorEnvironment
+from ._wrappers import Wrapper, step_only
 
 
-class PettingZoo(AECEnv):  # type: ignore[misc]
+class PettingZoo(Wrapper, AECEnv):  # type: ignore[misc]
     """The only lane of an environment, with one agent per role."""
 
     def __init__(self, environment: VectorEnvironment, name: str) -> None:
         super().__init__()
         if environment.lanes != 1:
             raise ValueError(f"expected an environment with 1 lane, got {environment.lanes}")
-        environment.autoreset = False
-        self.environment = environment
+        self._take_over(environment)
         self.metadata = {"render_modes": [], "name": name, "is_parallelizable": environment.simultaneous}
         self.render_mode = None
         self.possible_agents = list(environment.roles)
@@ -34,6 +35,7 @@ class PettingZoo(AECEnv):  # type: ignore[misc]
         self.observation_spaces = {agent: spaces.Dict(entries) for agent in self.possible_agents}
         self.action_spaces = {agent: spaces.Discrete(moves) for agent in self.possible_agents}
         self._chosen: list[int] = []
+        self._begun = False
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
         """Returns the space of the observations of an agent, which is always the same."""
@@ -53,6 +55,7 @@ class PettingZoo(AECEnv):  # type: ignore[misc]
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
         self._chosen = []
+        self._begun = True
         self.agent_selection = self._next_agent()
 
     def _next_agent(self) -> str:
@@ -75,6 +78,8 @@ class PettingZoo(AECEnv):  # type: ignore[misc]
 
     def step(self, action: Any) -> None:
         """Plays an action of the selected agent."""
+        if not self._begun:
+            raise RuntimeError("no match has begun; call reset first")
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
@@ -89,15 +94,17 @@ class PettingZoo(AECEnv):  # type: ignore[misc]
 
     def _check(self, agent: str, action: Any) -> int:
         """Returns the action if it is legal."""
+        if check_actions(action).ndim != 0:
+            raise TypeError(f"action: expected an integer, got {shown(action)}")
         legal = self.observe(agent)["action_mask"]
-        if not (isinstance(action, int | np.integer) and 0 <= action < len(legal) and legal[action]):
+        if not (0 <= action < len(legal) and legal[action]):
             raise IllegalAction(f"{action} is not a legal action of {agent}")
         return int(action)
 
     def _play(self) -> None:
         """Plays the chosen actions."""
         actions = [self._chosen] if self.environment.simultaneous else self._chosen
-        state = self.environment.step(actions)
+        state = step_only(self.environment, actions)
         self._chosen = []
         for number, agent in enumerate(self.possible_agents):
             self.rewards[agent] = float(state.reward[0, number])

@@ -7,6 +7,8 @@ from typing import Any, Literal, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._arrays import shown
+
 Autoreset = Literal["next_step", "same_step", False]
 """What happens to the lanes whose match is over.
 
@@ -25,7 +27,7 @@ def mode_name(autoreset: Autoreset) -> str | None:
     if autoreset is False:
         return None
     if autoreset not in ("next_step", "same_step"):
-        raise ValueError(f"autoreset: expected 'next_step', 'same_step' or False, got {autoreset!r}")
+        raise ValueError(f"autoreset: expected 'next_step', 'same_step' or False, got {shown(autoreset)}")
     return autoreset
 
 
@@ -68,6 +70,9 @@ class VectorState(NamedTuple):
             self.truncated.copy(),
             self.steps.copy(),
         )
+
+    def __copy__(self) -> VectorState:
+        return self.copy()
 
 
 class VectorEnvironment(Protocol):
@@ -153,7 +158,10 @@ class VectorEnvironment(Protocol):
         ...
 
     def clone(self) -> Self:
-        """Returns an independent environment in the same states, with the same generators of random actions."""
+        """Returns an independent environment in the same states, with the same generators of random actions.
+
+        `copy.copy` and `copy.deepcopy` do the same. An environment cannot be pickled.
+        """
         ...
 
     def action_name(self, role: int, action: int) -> str:

@@ -8,14 +8,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _native
+from .._arrays import check_actions, contiguous
+from .._copies import Unpicklable
 from .._errors import IllegalAction
+from .._resources import threads_of
 from ..ggp import Game
 from ._vector import Autoreset, VectorState, mode_name
 
 _MOST_LANES = 1 << 16
 
 
-class VectorGame:
+class VectorGame(Unpicklable):
     """Many matches of a rulesheet, which advance 512 at once.
 
     An action is the index of a move in `game.moves[role]`. The observation of a lane is its state: one byte per fluent
@@ -40,7 +43,9 @@ class VectorGame:
     ((1000, 29), (1000, 10), 79)
     """
 
-    __slots__ = ("_actions", "_final", "_flat_actions", "_legal_planes", "_native", "_planes", "_state", "autoreset", "game")
+    __slots__ = ("_actions", "_final", "_flat_actions", "_legal_planes", "_native", "_planes", "_state", "__weakref__", "autoreset", "game")
+
+    _refusal = "a VectorGame cannot be pickled; pickle its game and the rows of its observation, and set them again"
 
     game: Game
     """The game."""
@@ -61,13 +66,11 @@ class VectorGame:
     ) -> None:
         if not 1 <= lanes <= _MOST_LANES:
             raise ValueError(f"lanes: expected 1 to {_MOST_LANES}, got {lanes}")
-        if not 0 <= threads <= 1024:
-            raise ValueError(f"threads: expected 0 to 1024, got {threads}")
         if max_steps is not None and not 1 <= max_steps < 2**32:
             raise ValueError(f"max_steps: expected 1 to {2**32 - 1}, got {max_steps}")
         mode_name(autoreset)
         native = _native.VectorGame(
-            game._native, lanes, threads, simultaneous, reward_range, max_steps, packed
+            game._native, lanes, threads_of(threads), simultaneous, reward_range, max_steps, packed
         )
         self._set(game, native, lanes, packed, autoreset)
         self.reset()
@@ -205,7 +208,7 @@ class VectorGame:
         Raises `ValueError` if an array has another shape.
         """
         lanes = self._mask(mask)
-        values = np.ascontiguousarray(np.asarray(rows) != 0, dtype=np.uint8)
+        values = contiguous(np.asarray(rows) != 0, np.uint8)
         expected = (int(lanes.sum()), len(self.game.fluents))
         if values.shape != expected:
             raise ValueError(f"rows: expected the shape {expected}, got {values.shape}")
@@ -213,11 +216,20 @@ class VectorGame:
         return self._state
 
     def clone(self) -> Self:
-        """Returns an independent environment in the same states, with the same generators of random actions."""
+        """Returns an independent environment in the same states, with the same generators of random actions.
+
+        `copy.copy` and `copy.deepcopy` do the same. An environment cannot be pickled.
+        """
         other = object.__new__(type(self))
         packed = len(self._state.observation) == 0
         other._set(self.game, self._native.clone(), self.lanes, packed, self.autoreset)
         return other
+
+    def __copy__(self) -> Self:
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self.clone()
 
     def action_name(self, role: int, action: int) -> str:
         """Returns the name of an action of a role.
@@ -238,12 +250,11 @@ class VectorGame:
         array = np.asarray(actions)
         if array.shape != self._actions.shape:
             raise ValueError(f"actions: expected the shape {self._actions.shape}, got {array.shape}")
-        if array.dtype.kind not in "iu":
-            raise TypeError(f"actions: expected integers, got an array of {array.dtype}")
+        check_actions(array)
         if array.dtype.itemsize >= 4 and array.dtype != np.int32:
             # Integers that do not fit are illegal, and stay so.
             array = array.clip(-1 if array.dtype.kind == "i" else 0, 2**16)
-        return np.require(array, np.int32, ["C", "ALIGNED"]).reshape(-1)
+        return contiguous(array, np.int32).reshape(-1)
 
     def _complaint(self, lane: int, actions: Any) -> str:
         """Returns the message for illegal actions of a lane."""

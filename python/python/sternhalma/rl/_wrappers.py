@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._vector import VectorEnvironment
+from .._copies import Unpicklable
+from ._vector import VectorEnvironment, VectorState
 from ._vector_game import VectorGame
 
 if TYPE_CHECKING:
@@ -25,6 +27,36 @@ calls it, so that matches after it can be repeated.
 """
 
 Illegal = Literal["terminate", "raise"]
+
+
+_taken: WeakSet[VectorEnvironment] = WeakSet()
+
+
+class Wrapper(Unpicklable):
+    """The only wrapper of an environment, which begins its matches."""
+
+    environment: VectorEnvironment
+
+    _refusal = "a wrapper cannot be copied or pickled; wrap a clone of the environment instead, and reset it"
+
+    def _take_over(self, environment: VectorEnvironment) -> None:
+        """Makes this the wrapper of an environment.
+
+        Raises `ValueError` if the environment has one.
+        """
+        if environment in _taken:
+            raise ValueError("the environment has a wrapper, which begins its matches; wrap a clone of the environment")
+        _taken.add(environment)
+        self.environment = environment
+
+
+def step_only(environment: VectorEnvironment, actions: ArrayLike, mask: ArrayLike | None = None) -> VectorState:
+    """Plays actions without beginning new matches, whatever the mode of the environment."""
+    mode, environment.autoreset = environment.autoreset, False
+    try:
+        return environment.step(actions, mask=mask)
+    finally:
+        environment.autoreset = mode
 
 
 class PolicyOpponent:
@@ -75,11 +107,12 @@ def gymnasium(
     legal actions uniformly. Without one, the agent moves for the role to move, and the reward is that role's.
     `info["action_mask"]` has the legal actions, bool (lanes, max_moves), and `info["player"]` the role to move.
 
-    `autoreset` of the environment is the mode in `metadata["autoreset_mode"]`; the wrapper takes it over. In the mode
-    "same_step", `info["final_obs"]` has the last observations. An illegal action ends the match with the lowest reward
+    `autoreset` of the environment is the mode in `metadata["autoreset_mode"]`. An environment has one wrapper, which
+    begins its matches. `reset` takes a seed, or a list of one seed per lane. In the mode "same_step", `info["final_obs"]` has the last observations. An illegal action ends the match with the lowest reward
     ("terminate"), with `info["illegal"]`, or raises `IllegalAction` ("raise"). Arrays are copies, unless `copy` is false.
 
-    Raises `ImportError` without gymnasium, and `ValueError` if the environment is simultaneous or packed.
+    Raises `ImportError` without gymnasium, and `ValueError` if the environment is simultaneous or packed, or has a
+    wrapper. `step` raises `TypeError` for actions that are not integers.
     """
     from ._gymnasium import GymnasiumVector
 
@@ -110,7 +143,8 @@ def pettingzoo(environment: VectorEnvironment, *, name: str = "sternhalma") -> A
     An observation has the entries "observation" and "action_mask" (int8). The mask of an agent that is not to move is 0.
     If the environment is simultaneous, the agents choose one after another, and then play at once.
 
-    Raises `ImportError` without pettingzoo, and `ValueError` if there are several lanes.
+    Raises `ImportError` without pettingzoo, and `ValueError` if there are several lanes, or the environment has a
+    wrapper.
     """
     from ._pettingzoo import PettingZoo
 
