@@ -171,7 +171,7 @@ def test_a_table_with_the_name_of_another_is_passed_over(tmp_path: Path, monkeyp
     shutil.copy(built.path, tmp_path / "mine.sht")
     assert sh.open("mine").checksum == sh.open(path).checksum == built.checksum
     for name in ["4x4-3", "4x4-3.sht"]:
-        with pytest.raises(sh.TableError, match=f"{re.escape(str(path))}: passed over, because the table is of .*rename it"):
+        with pytest.raises(sh.TableError, match=f"{re.escape(str(path))}: the table is of .*; rename it"):
             sh.open(name)
     with pytest.raises(sh.TableError, match=re.escape(str(path))):
         sh.build(board=sh.Board(4, 3))
