@@ -14,13 +14,23 @@ pub fn temporary_path(path: &Path) -> PathBuf {
 /// the file that a killed process left. Every write to a file that is opened with `append` goes to its end.
 ///
 /// # Errors
-/// If the file cannot be opened, or another process has locked it ([`io::ErrorKind::ResourceBusy`]).
+/// If the path has a device, a pipe or a symbolic link, if the file cannot be opened, or if another process has locked
+/// it ([`io::ErrorKind::ResourceBusy`]).
 pub fn open_locked(path: &Path, create: bool, append: bool) -> io::Result<File> {
     loop {
+        check_regular(path)?;
         // The file may be in use, so it is not truncated before it is locked.
         #[expect(clippy::disallowed_methods, reason = "this crate opens the output files")]
         let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).append(append).create(create).open(path)?;
+        options.read(true).write(true).append(append).create(create);
+        #[cfg(unix)]
+        {
+            use rustix::fs::OFlags;
+            // A link or a pipe may have replaced the file after the check.
+            let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+            std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
+        }
+        let file = options.open(path)?;
         lock(&file)?;
         if !create {
             return Ok(file);
@@ -107,14 +117,18 @@ pub fn check_regular(path: &Path) -> io::Result<()> {
         () if kind.is_symlink() => "a symbolic link",
         () => "a device or a pipe",
     };
-    let message = format!("expected a regular file and found {found}, which would be replaced; name another file");
+    let name = path.file_name().unwrap_or_default().display();
+    let message = format!("expected a regular file `{name}` and found {found}; remove it, or name another file");
     Err(io::Error::new(io::ErrorKind::InvalidInput, message))
 }
 
 /// Returns the disk space that the file which will become `path` already has under its temporary name, in bytes: a
 /// killed process left it, and the next one uses it again. Returns 0 if another process writes the file.
 pub fn leftover_bytes(path: &Path) -> u64 {
-    let Ok(file) = File::open(temporary_path(path)) else { return 0 };
+    let path = temporary_path(path);
+    // Opening a pipe would wait for its writer.
+    let is_file = std::fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file());
+    let Some(file) = is_file.then(|| File::open(path).ok()).flatten() else { return 0 };
     if lock(&file).is_err() {
         return 0;
     }

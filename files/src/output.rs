@@ -157,6 +157,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+    use crate::locked::leftover_bytes;
 
     fn write(path: &Path, replace: bool, inputs: &[&Path]) -> Result<(), OutputError> {
         let mut file = OutputFile::create(path, replace, inputs)?;
@@ -196,6 +197,26 @@ mod tests {
         assert!(write(&path("loop"), true, &[]).is_err());
         assert!(write(dir.path(), true, &[]).is_err());
         assert_eq!(names(dir.path()), ["absent", "dangling", "hard", "loop", "old", "soft"]);
+    }
+
+    #[test]
+    fn links_and_pipes_with_the_temporary_name_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, victim) = (dir.path().join("file"), dir.path().join("victim"));
+        let temporary = temporary_path(&path);
+        let refused = |found: &str| {
+            let error = OutputFile::create(&path, true, &[]).unwrap_err();
+            let reason = std::error::Error::source(&error).unwrap().to_string();
+            assert!(reason.contains(&format!("`.file.writing` and found {found}")), "{reason}");
+            assert_eq!(leftover_bytes(&path), 0);
+        };
+        fs::write(&victim, "precious").unwrap();
+        symlink(&victim, &temporary).unwrap();
+        refused("a symbolic link");
+        assert_eq!(fs::read(&victim).unwrap(), b"precious");
+        fs::remove_file(&temporary).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&temporary).status().unwrap().success());
+        refused("a device or a pipe");
     }
 
     #[test]

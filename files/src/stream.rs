@@ -37,7 +37,7 @@ impl Stream {
             let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
             std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
         }
-        let file = options.open(path).map_err(named)?;
+        let file = options.open(path).map_err(|error| named(error, path))?;
         let is_regular = file.metadata()?.is_file();
         Ok(Stream { file, is_regular })
     }
@@ -75,11 +75,18 @@ impl Stream {
 }
 
 /// Names the cause of a refusal to open a pipe or a socket, for which the system's words are no help.
-fn named(error: io::Error) -> io::Error {
+fn named(error: io::Error, path: &Path) -> io::Error {
     #[cfg(unix)]
     if error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) {
-        return io::Error::new(io::ErrorKind::NotConnected, "no process reads this pipe; start its reader first");
+        use std::os::unix::fs::FileTypeExt;
+        let is_socket = std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_socket());
+        let cause = match is_socket {
+            true => "this is a socket, which cannot be opened as a file; write to a file or a pipe",
+            false => "no process reads this pipe; start its reader first",
+        };
+        return io::Error::new(io::ErrorKind::NotConnected, cause);
     }
+    let _ = path;
     error
 }
 

@@ -178,8 +178,8 @@ fn host_name(host: &str) -> Option<&str> {
         Some(rest) => rest.split_once(']')?,
         None => host.split_at(host.find(':').unwrap_or(host.len())),
     };
-    let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    let valid = port.is_empty() || port.strip_prefix(':').is_some_and(is_number);
+    let is_port = |port: &str| !port.starts_with('+') && port.parse::<u16>().is_ok();
+    let valid = port.is_empty() || port.strip_prefix(':').is_some_and(is_port);
     valid.then(|| name.strip_suffix('.').unwrap_or(name))
 }
 
@@ -213,6 +213,8 @@ mod tests {
             "localhost:x",
             "[::1",
             "[::1]x",
+            "[::1]:99999999",
+            "localhost:+80",
             "[::1]80",
         ] {
             assert!(!owns(&local, host), "{host}");

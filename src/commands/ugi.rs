@@ -111,7 +111,8 @@ impl UgiHost for Host<'_> {
         // The present limit was checked before. The memory of the present player is free before that of the next is
         // allocated.
         if bytes > self.memory {
-            check_memory(bytes.saturating_sub(self.used.used())).map_err(|error| error.to_string())?;
+            let available = check_memory(bytes.saturating_sub(self.used.used()));
+            available.map_err(|error| format!("`Hash` {}: {error}", bytes >> 20))?;
         }
         self.memory = bytes;
         Ok(())

@@ -211,7 +211,7 @@ impl<E: LogEntry> Log<E> {
         }
         let (continued, entries) = match known {
             None => {
-                to_line(head).and_then(|line| append(&mut file, &line)).map_err(io)?;
+                to_checked_line(head).and_then(|line| append(&mut file, &line)).map_err(io)?;
                 sync_with_directory(&file, path).map_err(io)?;
                 (head.clone(), Vec::new())
             }
@@ -288,7 +288,7 @@ impl<E: LogEntry> Log<E> {
     /// Returns an error if the file cannot be written. The entry is then not in the log.
     pub fn append(&mut self, entry: &E) -> Result<(), LogError> {
         let io = |source| LogError::Io { path: self.path.clone(), source };
-        to_entry_line(entry).and_then(|line| append(&mut self.file, &line)).map_err(io)?;
+        to_checked_line(entry).and_then(|line| append(&mut self.file, &line)).map_err(io)?;
         if self.synced.elapsed() >= SYNC_INTERVAL {
             self.file.sync_data().map_err(io)?;
             self.synced = Instant::now();
@@ -360,38 +360,32 @@ fn is_compressed(path: &Path) -> bool {
 }
 
 fn to_bytes<E: LogEntry>(head: &E::Head, entries: &[E]) -> io::Result<Vec<u8>> {
-    let mut text = to_line(head)?;
+    let mut text = to_checked_line(head)?;
     for entry in entries {
-        text.append(&mut to_entry_line(entry)?);
+        text.append(&mut to_checked_line(entry)?);
     }
     Ok(text)
 }
 
-fn to_line(value: &impl Serialize) -> io::Result<Vec<u8>> {
-    let mut line = serde_json::to_vec(value)?;
-    line.push(b'\n');
-    Ok(line)
-}
-
-/// The last field of a line with an entry: the checksum of the bytes before its comma, and of the final brace.
+/// The last field of a line: the checksum of the bytes before its comma, and of the final brace.
 const CHECK: &[u8] = b",\"check\":\"";
 
 /// The length of [`CHECK`], 16 hexadecimal digits, a quotation mark and a brace.
 const CHECK_LENGTH: usize = CHECK.len() + 18;
 
-/// Returns the line of an entry, with its checksum. Lines of earlier versions have none.
-fn to_entry_line(entry: &impl Serialize) -> io::Result<Vec<u8>> {
-    let mut line = serde_json::to_vec(entry)?;
+/// Returns the line of a head or an entry, with its checksum. Lines of earlier versions have none.
+fn to_checked_line(value: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(value)?;
     let sum = xxh3_64(&line);
     if line.pop() != Some(b'}') {
-        return Err(io::Error::other("expected an entry that is a JSON object"));
+        return Err(io::Error::other("expected a JSON object"));
     }
     line.extend(CHECK);
     line.extend(format!("{sum:016x}\"}}\n").bytes());
     Ok(line)
 }
 
-/// Returns the JSON of a line of an entry and whether the line has a checksum, or an error if the checksum is wrong.
+/// Returns the JSON of a line and whether the line has a checksum, or an error if the checksum is wrong.
 fn checked(line: &[u8]) -> Result<(Cow<'_, [u8]>, bool), String> {
     let text = line.trim_ascii_end();
     let Some((fields, check)) = text.len().checked_sub(CHECK_LENGTH).map(|at| text.split_at(at)) else {
@@ -450,10 +444,10 @@ fn parse_within<E: LogEntry>(
         }
         match &parsed.head {
             None => {
-                let head = serde_json::from_slice(text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&text));
-                let error =
-                    |error: serde_json::Error| malformed(path, line, "the head of a log".to_owned(), error.to_string());
-                parsed.head = Some(head.map_err(error)?);
+                let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&text);
+                let error = |reason| malformed(path, line, "the head of a log".to_owned(), reason);
+                let (json, _) = checked(text).map_err(error)?;
+                parsed.head = Some(parse_head(&json).map_err(|reason| error(reason.to_string()))?);
             }
             Some(head) => {
                 let error =
@@ -480,6 +474,15 @@ fn parse_within<E: LogEntry>(
         parsed.length += length;
     }
     Ok(parsed)
+}
+
+/// Parses a head without a valid checksum at its end. Programs that write the JSON in another form keep the field.
+fn parse_head<H: DeserializeOwned>(json: &[u8]) -> serde_json::Result<H> {
+    let mut head: serde_json::Value = serde_json::from_slice(json)?;
+    if let Some(fields) = head.as_object_mut() {
+        fields.remove("check");
+    }
+    serde_json::from_value(head)
 }
 
 /// Returns the head with which a run continues a log, or an error if the log has the head of
@@ -509,7 +512,7 @@ fn with_head(mut file: &File, path: &Path, head: &impl Serialize) -> Result<Stre
     file.rewind().and_then(|()| file.read_to_end(&mut text)).map_err(io)?;
     let entries = text.iter().position(|&byte| byte == b'\n').map_or(&[][..], |end| &text[end + 1..]);
     let mut new = OutputFile::create(path, true, &[])?;
-    to_line(head).and_then(|head| new.write_all(&head)).and_then(|()| new.write_all(entries)).map_err(io)?;
+    to_checked_line(head).and_then(|head| new.write_all(&head)).and_then(|()| new.write_all(entries)).map_err(io)?;
     Ok(new.finish()?)
 }
 
@@ -518,7 +521,8 @@ fn is_partial_head(mut file: &File, head: &impl Serialize) -> io::Result<bool> {
     let mut text = Vec::new();
     file.rewind()?;
     file.read_to_end(&mut text)?;
-    Ok(serde_json::to_vec(head)?.starts_with(&text))
+    // Heads of earlier versions have no checksum.
+    Ok(to_checked_line(head)?.starts_with(&text) || serde_json::to_vec(head)?.starts_with(&text))
 }
 
 /// Syncs a new file and its directory entry.
@@ -625,12 +629,13 @@ mod tests {
                 error(&text.replacen(old, new, 1)).contains("line 2 is not a game of this tournament: it was changed")
             );
         }
+        let changed = text.replacen("\"ply_limit\":1000", "\"ply_limit\":999", 1);
+        assert_ne!(changed, text);
+        assert!(error(&changed).contains("line 1 is not the head of a log: it was changed"));
         // Lines of earlier versions have no checksum.
-        let old: Vec<u8> = [to_line(&schedule), to_line(&record(0)), to_line(&record(1))]
-            .into_iter()
-            .flat_map(Result::unwrap)
-            .collect();
-        let old = String::from_utf8(old).unwrap();
+        let line = |value: Result<String, serde_json::Error>| value.unwrap() + "\n";
+        let to_json = serde_json::to_string::<GameRecord>;
+        let old = [serde_json::to_string(&schedule), to_json(&record(0)), to_json(&record(1))].map(line).concat();
         std::fs::write(&path, &old).unwrap();
         assert_eq!(GameLog::read(&path).unwrap().1, [record(0), record(1)]);
         let line = old.lines().last().unwrap();

@@ -8,6 +8,7 @@ use sternhalma_data::board::Board;
 use sternhalma_data::table::Coverage;
 use sternhalma_engine::{
     BoardBackend, BoardPlayer, Distances, ExternalCommand, GameSetup, ProtocolLog, introduce, machine_rate,
+    player_within,
 };
 use sternhalma_ggp::arena::{Backend, Origin, RulesEngine, Schedule, Tournament, rules_backend, rulesheet_errors};
 use sternhalma_ggp::{MemoryBudget, Policy};
@@ -106,7 +107,8 @@ fn open_players(
         PlayerKind::BuiltIn(text) => {
             let config = roster.config(text)?;
             let table = if config.needs_table() { Some(tables.get(options.table.as_deref())?) } else { None };
-            sternhalma_engine::player(&config, tables.setup, table.as_ref())
+            // The test of the configuration takes as little memory as possible.
+            player_within(&config, tables.setup, table.as_ref(), &MemoryBudget::new(0))
                 .map_err(|error| anyhow!("{text}: {error}"))?;
             Ok(BoardPlayer::BuiltIn(Box::new(config), table))
         }
