@@ -142,7 +142,7 @@ fn numbers_have_suffixes_and_plain_errors() {
     }
     assert!(env.run("unrank -5").refusal().contains("`-5` is not a rank"));
     env.file("zero.toml", "games = 0\nplayer = [{ name = 'greedy' }, { name = 'random' }]\n");
-    assert!(env.run("tournament -f zero.toml").refusal().contains("at least one game"));
+    assert!(env.run("tournament -f zero.toml").refusal().contains("expected a whole number from 1"));
 }
 
 #[test]
