@@ -6,6 +6,7 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Serialize;
+use sternhalma_engine::record::check_logged;
 use sternhalma_ggp::arena::{
     EntrantSummary, GameLog, GameRecord, LogError, PairingSummary, RoundSummary, Schedule, ScheduleError, ScoreSummary,
     Standings, Termination, Totals, merge_directories, result_text, standings_text,
@@ -37,7 +38,7 @@ pub fn log_error(error: LogError) -> PyErr {
 #[pyfunction]
 pub fn read_log(py: Python<'_>, path: PathBuf) -> PyResult<Results> {
     py.detach(|| {
-        let (schedule, records) = GameLog::read(&path).map_err(log_error)?;
+        let (schedule, records) = GameLog::read_checked(&path, &check_logged).map_err(log_error)?;
         let invalid = |error: ScheduleError| {
             exceptions::LogError::new_err(format!("{}: line 1: {}", path.display(), message(&error)))
         };
@@ -49,7 +50,7 @@ pub fn read_log(py: Python<'_>, path: PathBuf) -> PyResult<Results> {
 /// Reads the logs of directories, and merges those of one game.
 #[pyfunction]
 pub fn read_logs(py: Python<'_>, directories: Vec<PathBuf>) -> PyResult<Vec<(String, Results)>> {
-    let merged = py.detach(|| merge_directories(&directories));
+    let merged = py.detach(|| merge_directories(&directories, &check_logged));
     let merged = merged.map_err(|error| exceptions::LogError::new_err(message(&error)))?;
     Ok(merged.into_iter().map(|(name, (schedule, records))| (name, Results::new(schedule, records))).collect())
 }
