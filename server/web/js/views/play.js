@@ -202,7 +202,13 @@ export class PlayView {
           "data-name": "pieces",
         }),
       ),
-      choice("Rules", RULES, now.rules === "paper" ? now.rules : NEWEST_RULES, (value) => this.change({ rules: value }), { "data-name": "rules" }),
+      choice(
+        "Rules",
+        RULES,
+        now.rules === "paper" ? now.rules : NEWEST_RULES,
+        (value) => this.change({ rules: value }),
+        { "data-name": "rules" },
+      ),
       button("New game", () => this.newGame(), {
         primary: true,
         icon: "plus",
