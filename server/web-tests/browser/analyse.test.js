@@ -170,7 +170,10 @@ test("the engine shows lines, whose moves can be played", async () => {
   );
   const best = await page.locator(".lines li").first().locator(".pv").first().getAttribute("data-move");
   const printed = JSON.parse(
-    sternhalma(["analyse", "--json", "--nodes", "10000", "--table", `${here.folder}/5x5-3.sht`, POSITION]),
+    sternhalma([
+      ...["analyse", "--json", "--rules", "paper", "--lines", "3", "--nodes", "10000"],
+      ...["--table", `${here.folder}/5x5-3.sht`, POSITION],
+    ]),
   );
   assert.equal(best, printed.lines[0].move);
   await page.locator(".lines li").first().locator(".pv").nth(1).click();
