@@ -76,6 +76,8 @@ pub fn target(bytes: &[u8]) {
         let word = line.split(' ').next().unwrap_or_default();
         assert!(REPLIES.contains(&word) && !line.contains(char::is_control), "{line:?}");
     }
+    // The session accepts a byte order mark at the start.
+    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     let (mut ready, mut searches, mut quits) = (0, 0, false);
     for line in bytes.split(|&byte| byte == b'\n') {
         match UgiCommand::parse(&String::from_utf8_lossy(line)) {
