@@ -142,7 +142,6 @@ fn crowded_positions_of_a_small_board_follow_the_oracle() {
 }
 
 #[test]
-#[ignore = "takes minutes"]
 fn all_positions_of_a_small_board_follow_the_oracle() {
     assert!(compare_all(4, 5) > 1000);
     assert!(compare_all(4, 6) > 1000);
