@@ -16,7 +16,7 @@ use sternhalma_builder::ClusterError;
 use sternhalma_data::{RuleSet, TableError};
 use sternhalma_engine::ConfigError;
 use sternhalma_files::OutputError;
-use sternhalma_ggp::arena::{ArenaError, Difference, LogError};
+use sternhalma_ggp::arena::{ArenaError, Difference, LogError, OpeningsError};
 use sternhalma_ggp::gdl::{GroundError, ProverError};
 use sternhalma_ggp::messages::{excerpt_around, plain_serde, shorten_quotes};
 use sternhalma_ggp::policy::PolicyError;
@@ -129,7 +129,7 @@ fn fixed_hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
         Some("`sternhalma policies` lists them")
     } else if let Some(PolicyError::Parameter { .. }) = error.downcast_ref() {
         Some("`sternhalma policies` lists the parameters")
-    } else if let Some(ArenaError::Openings(_)) = error.downcast_ref() {
+    } else if let Some(ArenaError::Openings(OpeningsError::Random(_))) = error.downcast_ref() {
         Some("--opening-plies sets the number, e.g. `--opening-plies 0`")
     } else if let Some(ArenaError::Rules(error)) = error.downcast_ref() {
         fixed_hint(&**error)

@@ -198,7 +198,7 @@ impl Backend for BoardBackend {
     }
 
     fn check_openings(&self, schedule: &Schedule, stop: &AtomicBool) -> Result<(), ArenaError> {
-        check_openings(&self.game, schedule, stop).map_err(|reason| ArenaError::of_openings(schedule, reason))
+        Ok(check_openings(&self.game, schedule, stop)?)
     }
 
     fn play(

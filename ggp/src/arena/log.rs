@@ -476,7 +476,7 @@ fn parse_within<E: LogEntry>(
     Ok(parsed)
 }
 
-/// Parses a head without a valid checksum at its end. Programs that write the JSON in another form keep the field.
+/// Parses a head. Programs that print the JSON in another form keep the field of the checksum.
 fn parse_head<H: DeserializeOwned>(json: &[u8]) -> serde_json::Result<H> {
     let mut head: serde_json::Value = serde_json::from_slice(json)?;
     if let Some(fields) = head.as_object_mut() {

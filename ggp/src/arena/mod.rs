@@ -65,7 +65,7 @@ pub use game::{Adjudicator, ArenaGame, ContestantFactory, Opening, TournamentSet
 pub use lock_step::{LockStepSetup, run_in_lock_step};
 pub use log::{Difference, EntryCheck, GameCheck, GameLog, Log, LogEntry, LogError};
 pub use merge::{MergeError, MergedLogs, merge_directories, merge_logs};
-pub use openings::{MAX_OPENING_PLIES, check_openings};
+pub use openings::{MAX_OPENING_PLIES, OpeningsError, check_openings};
 pub use rating_list::{RatedPlayer, RatingList};
 pub use record::{GameRecord, Origin, RoleFault, Scoring, Termination, Totals};
 pub use rules_backend::{RulesEngine, rules_backend, rulesheet_errors};

@@ -149,7 +149,7 @@ impl<G: PolicyGame + Reasoner> Backend for RulesBackend<G> {
     }
 
     fn check_openings(&self, schedule: &Schedule, stop: &AtomicBool) -> Result<(), ArenaError> {
-        check_openings(&self.game, schedule, stop).map_err(|reason| ArenaError::of_openings(schedule, reason))
+        Ok(check_openings(&self.game, schedule, stop)?)
     }
 
     fn play(

@@ -48,7 +48,7 @@ pub(super) fn run_workers<G: ArenaGame, E: From<String>>(
     worker: impl Fn(&GameQueue<'_, G>, &SyncSender<PlayedGame>) + Sync,
 ) -> Result<(), E> {
     let schedule = standings.schedule().clone();
-    let mut openings = Openings::new(game, &schedule)?;
+    let mut openings = Openings::new(game, &schedule).map_err(|error| error.to_string())?;
     let cancelled: Vec<AtomicBool> =
         (0..schedule.rounds.len() * schedule.pairings.len()).map(|_| false.into()).collect();
     let slot = |id: GameId| id.round * schedule.pairings.len() + id.pairing;
@@ -57,7 +57,7 @@ pub(super) fn run_workers<G: ArenaGame, E: From<String>>(
     let unplayed = |id: &GameId| !known.contains(id) && !cancelled[slot(*id)].load(Relaxed);
     let mut left = schedule.games().filter(unplayed).peekable();
     if left.peek().is_some() {
-        openings.prepare(stop)?;
+        openings.prepare(stop).map_err(|error| error.to_string())?;
     }
     let (openings, left) = (Mutex::new(openings), Mutex::new(Box::new(left) as Box<_>));
     let queue = GameQueue { schedule: &schedule, openings, left, cancelled: &cancelled };
@@ -110,9 +110,9 @@ impl<G: ArenaGame> GameQueue<'_, G> {
                 Ok(Some(opening)) => return Some((id, opening)),
                 // The game has been cancelled.
                 Ok(None) => {}
-                Err(reason) => {
+                Err(error) => {
                     // The send fails only when the run has ended.
-                    let _ = sender.send(Err(reason));
+                    let _ = sender.send(Err(error.to_string()));
                     return None;
                 }
             }

@@ -7,7 +7,9 @@ use std::sync::atomic::AtomicBool;
 use serde_json::Value;
 use thiserror::Error;
 
-use super::{Budget, Fault, GameId, GameLog, GameRecord, LogError, Origin, Schedule, ScheduleError, Standings};
+use super::{
+    Budget, Fault, GameId, GameLog, GameRecord, LogError, OpeningsError, Origin, Schedule, ScheduleError, Standings,
+};
 use crate::Limits;
 
 /// A game and its players, ready to play.
@@ -81,9 +83,9 @@ pub enum ArenaError {
     /// The games cannot be played with these openings, budgets or policies.
     #[error("{0}")]
     Setup(String),
-    /// Random openings cannot be drawn, or are too few.
-    #[error("{0}")]
-    Openings(String),
+    /// The tournament has no openings.
+    #[error(transparent)]
+    Openings(#[from] OpeningsError),
     /// A search would not end.
     #[error("the budget of {player} ({budget}) does not bound its searches: add nodes or a time")]
     Unbounded {
@@ -114,14 +116,6 @@ pub enum ArenaError {
     /// The work was interrupted.
     #[error("interrupted")]
     Interrupted,
-}
-
-impl ArenaError {
-    /// Returns the error for the openings of a schedule.
-    pub fn of_openings(schedule: &Schedule, reason: String) -> ArenaError {
-        // Listed openings have errors of their own.
-        if schedule.openings.is_empty() { ArenaError::Openings(reason) } else { ArenaError::Setup(reason) }
-    }
 }
 
 impl From<String> for ArenaError {

@@ -45,11 +45,7 @@ pub fn open(
         }
     };
     if let Some(openings) = openings {
-        let mut single = Schedule { openings: Vec::new(), ..schedule.clone() };
-        openings.check(|text| {
-            single.openings = vec![text.to_owned()];
-            Ok(backend.check_openings(&single, &AtomicBool::new(false))?)
-        })?;
+        backend.check_openings(&schedule, &AtomicBool::new(false)).map_err(|error| openings.locate(error))?;
     }
     let program = format!("sternhalma {}", ctx.version);
     Ok(Tournament::new(backend, schedule)?.with_origin(Origin { program, machine_rate: machine_rate() }))
