@@ -22,9 +22,9 @@ use crate::blocks::check_blocks;
 use crate::blocks::write_blocks;
 use crate::error::{BuilderError, Result};
 use crate::external::{
-    CommittedBlocks, Journal, LayerFile, LayerParts, LayerSummary, LayerWriter, LockedDir, NewLayer, Numbering,
-    PackedLayerSegment, PackedSegment, PartitionParams, Partitioning, SegmentCodec, SegmentHistory, StoredPart,
-    WorkDir,
+    CommittedBlocks, EarlierJournal, Journal, LayerFile, LayerParts, LayerSummary, LayerWriter, LockedDir, NewLayer,
+    Numbering, PackedLayerSegment, PackedSegment, PartitionParams, Partitioning, SegmentCodec, SegmentHistory,
+    StoredPart, WorkDir,
 };
 use crate::observer::{BuildPhase, Observer};
 use crate::options::{BuildMode, LayerForm, TableSpec};
@@ -98,9 +98,8 @@ impl<'a> OutOfCoreBuild<'a> {
         }
         let params = self.resume_params(&work)?;
         let journal_path = work.dir.journal_path();
-        // Segments may be freed that no commit of the journal names.
-        let unrecorded = Journal::has_remainder(&self.storage, &journal_path, work.fingerprint())?;
-        let journal = Journal::open(&self.storage, &journal_path, work.fingerprint())?;
+        let EarlierJournal { committed: journal, has_remainder } =
+            Journal::open(&self.storage, &journal_path, work.fingerprint())?;
         let freed = journal.is_some();
         let build = || {
             let new = match freed {
@@ -113,7 +112,7 @@ impl<'a> OutOfCoreBuild<'a> {
             Ok(layers)
         };
         let layers = build().map_err(|error| match error {
-            BuilderError::DamagedFile { .. } if unrecorded => BuilderError::DamagedJournal { path: journal_path },
+            BuilderError::DamagedFile { .. } if has_remainder => BuilderError::DamagedJournal { path: journal_path },
             error if freed => not_resumable(error),
             error => error,
         })?;

@@ -21,9 +21,6 @@ use sternhalma_data::table::write::WrittenBlock;
 
 use crate::error::{BuilderError, Result};
 
-/// A file and its contents.
-type FileWithBytes = (Box<dyn RandomAccessFile>, Vec<u8>);
-
 const MAGIC: &[u8; 8] = b"SHTWRITE";
 const VERSION: u32 = 1;
 const HEADER_BYTES: usize = 24;
@@ -68,6 +65,16 @@ pub(crate) struct Journal {
     end: u64,
 }
 
+/// The journal of an interrupted process.
+#[derive(Default)]
+pub(crate) struct EarlierJournal {
+    /// The journal with its commits, if it is of this build and has any.
+    pub committed: Option<(Journal, CommittedBlocks)>,
+    /// Whether bytes follow that are no commit: one that was cut short, for which no layer was freed, or damage, after
+    /// which segments of layers may be freed without a record.
+    pub has_remainder: bool,
+}
+
 impl Journal {
     /// Creates an empty journal, which is durable.
     pub fn create(storage: &Arc<dyn FileSystem>, path: &Path, fingerprint: u64) -> Result<Journal> {
@@ -82,24 +89,13 @@ impl Journal {
         Ok(Journal { path: path.to_owned(), file, end: HEADER_BYTES as u64 })
     }
 
-    /// Returns whether the journal has bytes that are no commits: a commit that was cut short, before which no layer
-    /// was freed for it, or damage, after which segments of the layers may be missing without a record.
+    /// Opens the journal of an interrupted process, if there is one, and reads its commits.
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn has_remainder(storage: &Arc<dyn FileSystem>, path: &Path, fingerprint: u64) -> Result<bool> {
-        let Some(bytes) = Journal::read(storage, path)?.map(|(_, bytes)| bytes) else { return Ok(false) };
-        let Some(mut rest) = bytes.strip_prefix(&header(fingerprint)) else { return Ok(bytes.len() > HEADER_BYTES) };
-        while let Some((length, ..)) = parse_commit(rest) {
-            rest = &rest[length..];
-        }
-        Ok(!rest.is_empty())
-    }
-
-    /// Opens the file of a journal and reads it. Returns `None` if there is no file.
-    fn read(storage: &Arc<dyn FileSystem>, path: &Path) -> Result<Option<FileWithBytes>> {
+    pub fn open(storage: &Arc<dyn FileSystem>, path: &Path, fingerprint: u64) -> Result<EarlierJournal> {
         let file = match storage.reopen(path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(EarlierJournal::default()),
             file => file.map_err(BuilderError::file(path, "open"))?,
         };
         let read = || {
@@ -107,26 +103,19 @@ impl Journal {
             file.read_at(&mut bytes, 0).map(|()| bytes)
         };
         let bytes = read().map_err(BuilderError::file(path, "read"))?;
-        Ok(Some((file, bytes)))
-    }
-
-    /// Opens the journal of an interrupted process and reads its commits. Returns `None` if there is
-    /// no journal of this build, or no commit.
-    pub fn open(
-        storage: &Arc<dyn FileSystem>,
-        path: &Path,
-        fingerprint: u64,
-    ) -> Result<Option<(Journal, CommittedBlocks)>> {
-        let Some((file, bytes)) = Journal::read(storage, path)? else { return Ok(None) };
-        let Some(mut rest) = bytes.strip_prefix(&header(fingerprint)) else { return Ok(None) };
+        let Some(mut rest) = bytes.strip_prefix(&header(fingerprint)) else {
+            return Ok(EarlierJournal { committed: None, has_remainder: bytes.len() > HEADER_BYTES });
+        };
         let mut committed = CommittedBlocks::default();
         while let Some((length, blocks, effort)) = parse_commit(rest) {
             committed.blocks.extend(blocks);
             committed.effort = committed.effort.and(effort);
             rest = &rest[length..];
         }
-        let end = (bytes.len() - rest.len()) as u64;
-        Ok((!committed.blocks.is_empty()).then(|| (Journal { path: path.to_owned(), file, end }, committed)))
+        let (has_remainder, end) = (!rest.is_empty(), (bytes.len() - rest.len()) as u64);
+        let journal = Journal { path: path.to_owned(), file, end };
+        let committed = (!committed.blocks.is_empty()).then_some((journal, committed));
+        Ok(EarlierJournal { committed, has_remainder })
     }
 
     /// Records blocks that are durable.

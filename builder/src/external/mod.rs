@@ -18,7 +18,7 @@ mod stored_part;
 mod work_dir;
 
 pub(crate) use frames::FrameStore;
-pub(crate) use journal::{CommittedBlocks, Effort, Journal};
+pub(crate) use journal::{CommittedBlocks, EarlierJournal, Effort, Journal};
 pub(crate) use layer_file::{LayerFile, LayerParts, LayerSummary, LayerWriter, NewLayer, PackedLayerSegment};
 pub(crate) use layer_stack::SegmentHistory;
 pub(crate) use numbering::Numbering;
