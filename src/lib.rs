@@ -24,7 +24,6 @@ mod search_text;
 mod tables_dir;
 mod values;
 
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
@@ -64,7 +63,7 @@ impl Cli {
         let mut command = Cli::describe().long_version(long_version).color(help::color_choice(std::env::args_os()));
         let matches = command.try_get_matches_from_mut(std::env::args_os()).unwrap_or_else(|error| exit_with(error));
         let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| exit_with(error.format(&mut command)));
-        if let Some(message) = output_conflict(&matches, &cli.tables) {
+        if let Some(message) = args::output::conflict(&matches, &cli.tables) {
             output::print_error(&message);
             std::process::exit(2);
         }
@@ -105,40 +104,6 @@ fn exit_with(mut message: clap::Error) -> ! {
         }
         _ => std::process::exit(message.exit_code()),
     }
-}
-
-/// Returns the reason why an output of a command destroys one of its inputs or another output, also under another name.
-fn output_conflict(matches: &clap::ArgMatches, tables: &TablesArgs) -> Option<String> {
-    if let Some((_, matches)) = matches.subcommand() {
-        return output_conflict(matches, tables);
-    }
-    fn values<T: Clone + Send + Sync + 'static>(matches: &clap::ArgMatches) -> Vec<T> {
-        let ids = matches.ids();
-        ids.filter_map(|id| matches.try_get_many::<T>(id.as_str()).ok().flatten()).flatten().cloned().collect()
-    }
-    let same = |output: &OutputPath, other: &Path| sternhalma_files::is_same_file(output, other);
-    // An input may also be the name of a table.
-    let is_input = |output: &OutputPath, input: &PathBuf| {
-        input.as_os_str() != "-" && (same(output, input) || tables.find(input).is_ok_and(|table| same(output, &table)))
-    };
-    let (inputs, outputs) = (values::<PathBuf>(matches), values::<OutputPath>(matches));
-    outputs.iter().enumerate().find_map(|(index, output)| {
-        let is_other = |other: &&OutputPath| {
-            **other == *output && !output.is_stdout() && !is_stream(output) || output.is_file() && same(output, other)
-        };
-        if let Some(input) = inputs.iter().find(|input| is_input(output, input)) {
-            let (output, input) = (output.display(), input.display());
-            return Some(format!("{output}: this is an input ({input}), which would be destroyed; name another file"));
-        }
-        let other = outputs[..index].iter().find(is_other)?;
-        let (output, other) = (output.display(), other.display());
-        Some(format!("{output}: this is another output ({other}), which would be damaged; name another file"))
-    })
-}
-
-/// Returns whether a path has a device or a pipe.
-fn is_stream(path: &Path) -> bool {
-    path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
 /// Reports that the processor lacks an instruction set extension that the program is compiled for.

@@ -43,4 +43,4 @@ pub use locked::{
 };
 pub use output::{OutputError, OutputFile};
 pub use scratch::ScratchDirectory;
-pub use stream::{Stream, stop_waiting};
+pub use stream::{Stream, is_stream, stop_waiting};

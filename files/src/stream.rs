@@ -13,6 +13,11 @@ pub fn stop_waiting() {
     STOPPED.store(true, Relaxed);
 }
 
+/// Returns whether a path has a device or a pipe, also behind a link.
+pub fn is_stream(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
+}
+
 /// A file to whose end bytes are written, or a device or pipe.
 #[derive(Debug)]
 pub struct Stream {
@@ -27,7 +32,7 @@ impl Stream {
     /// # Errors
     /// If the file cannot be opened, or is a pipe that no process reads.
     pub fn open(path: &Path) -> io::Result<Stream> {
-        let is_stream = std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
+        let is_stream = is_stream(path);
         #[expect(clippy::disallowed_methods, reason = "this crate opens the output files")]
         let mut options = OpenOptions::new();
         options.read(!is_stream).append(true).create(!is_stream);
