@@ -85,9 +85,9 @@ pub fn search_memory(given: Option<u64>) -> (u64, Option<String>) {
     }
 }
 
-/// Tests that the disk has `needed` bytes for a file at `path`, beside a reserve that stays free. The directory of the file need not
-/// exist yet: the test uses its nearest existing ancestor. The space of a partial file that a killed process left is
-/// available, because the new file uses it again.
+/// Tests that the disk has `needed` bytes for a file at `path`, beside a reserve that stays free. The directory of the
+/// file need not exist yet: the test uses its nearest existing ancestor. The space of a partial file that a killed
+/// process left is available, because the new file uses it again.
 ///
 /// # Errors
 /// If the disk has less.

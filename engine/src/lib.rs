@@ -78,7 +78,7 @@ pub use learned::{
 };
 pub use level::Level;
 pub use machine::machine_rate;
-pub use openings::{BalanceTest, DistinctOpenings, OpeningSearch, OpeningShortage};
+pub use openings::{BalanceTest, DistinctOpenings, MAX_UNBALANCED, OpeningSearch, OpeningShortage};
 pub use player::{learned_weights, player, player_within};
 pub use playout::FarthestMix;
 pub use repetition::{OCCURRENCES, Repetitions};

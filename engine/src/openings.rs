@@ -19,7 +19,7 @@ use crate::game::{ChineseCheckers, GameSetup, GameState};
 const MOST_REPEATS: u64 = 10_000;
 
 /// The number of openings in succession that fail a test of balance after which no balanced one is expected.
-const MAX_UNBALANCED: usize = 10_000;
+pub const MAX_UNBALANCED: usize = 10_000;
 
 /// The openings that are searched before the results are collected, per thread.
 const BATCH: usize = 16;
@@ -115,7 +115,7 @@ impl BalanceTest {
 pub enum OpeningShortage {
     /// No further different openings can be drawn.
     NoOthers,
-    /// None of 10,000 openings in succession passes the tests.
+    /// None of [`MAX_UNBALANCED`] openings in succession passes the tests.
     Unbalanced,
     /// The search was stopped.
     Stopped,

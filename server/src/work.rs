@@ -23,7 +23,7 @@ pub struct Deadline {
     has_left: Arc<AtomicBool>,
 }
 
-/// A client that waits. Its drop tells the job that nobody needs the result.
+/// The client of a job. When the value is dropped, the job may end, because its result is not needed.
 struct Waiting(Arc<AtomicBool>);
 
 impl Drop for Waiting {

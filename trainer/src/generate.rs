@@ -31,7 +31,7 @@ pub enum GenerateError {
     Opening(#[from] OpeningError),
 }
 
-/// A game and its number, or the reason why there is no game.
+/// A game with its number, or the error of its opening.
 type Generated = Result<(u64, TrainingGame), OpeningError>;
 
 /// Appends games to a file until it has a number of positions, or until `stop` is set. The games and their order do

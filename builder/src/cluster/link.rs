@@ -15,8 +15,8 @@ use crate::observer::Observer;
 /// The time for which messages of a lost process are still processed.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// The time between two looks at whether the observer cancels the work.
-const LOOK: Duration = Duration::from_millis(100);
+/// The interval at which a wait checks whether the work is cancelled or has failed.
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The state that the threads of a process share.
 #[derive(Debug, Default)]
@@ -121,7 +121,7 @@ impl Link {
         let (working, finished) = channel::<()>();
         std::thread::scope(|scope| {
             scope.spawn(move || {
-                while finished.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                while finished.recv_timeout(POLL_INTERVAL) == Err(RecvTimeoutError::Timeout) {
                     if observer.cancelled() {
                         return self.fail(Failure::Cancelled);
                     }

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 use socket2::{SockRef, TcpKeepalive};
 
-use super::link::{Link, PeerStream};
+use super::link::{Link, POLL_INTERVAL, PeerStream};
 use super::member::ClusterMember;
 use crate::error::{ClusterError, Result as BuilderResult};
 
@@ -37,11 +37,8 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 /// The pause between two attempts to connect.
 const RETRY: Duration = Duration::from_millis(100);
 
-/// The time between two looks at whether this process has failed.
-const LOOK: Duration = Duration::from_millis(100);
-
-/// The most connections whose other side has not yet proved that it knows the secret, beside one for each process.
-const MOST_STRANGERS: usize = 64;
+/// The largest number of pending handshakes, beside those of the processes.
+const MAX_PENDING: usize = 64;
 
 /// The first bytes of a connection, with the version of the protocol.
 const MAGIC: &[u8; 8] = b"SHTCLUS1";
@@ -104,7 +101,7 @@ enum Use {
     Control = 1,
 }
 
-/// Connects to all other processes, which say what they have found. Fails as soon as the link does, which is when
+/// Connects to all other processes, and exchanges what each has found. Fails as soon as the link fails, e.g. because
 /// the observer cancels the work.
 pub(crate) fn connect<T: Found>(
     member: &ClusterMember,
@@ -146,7 +143,7 @@ pub(crate) fn connect<T: Found>(
         if let Err(error) = link.check() {
             break Err(error);
         }
-        match accepted.recv_timeout(left.min(LOOK)) {
+        match accepted.recv_timeout(left.min(POLL_INTERVAL)) {
             Ok(Ok(Connected { process, kind: Use::Data, stream, found })) => {
                 data[process] = Some(stream);
                 all_found[process] = Some(found);
@@ -204,14 +201,14 @@ type Connecting<T> = Result<Connected<T>, ClusterError>;
 /// What the threads of this process know about it.
 type Own<T> = Arc<(ClusterMember, Introduction<T>)>;
 
-/// The connections whose other side has not yet proved that it knows the secret, the oldest first.
+/// The pending handshakes: connections whose other side has not yet proved that it knows the secret, the oldest first.
 #[derive(Default)]
-struct Strangers {
+struct PendingHandshakes {
     next: u64,
     streams: VecDeque<(u64, TcpStream)>,
 }
 
-impl Strangers {
+impl PendingHandshakes {
     /// Adds a connection, and returns its number. If there are more than `most`, ends the oldest one: a process
     /// proves itself at once, and tries again otherwise.
     fn admit(&mut self, stream: &TcpStream, most: usize) -> io::Result<u64> {
@@ -232,23 +229,23 @@ impl Strangers {
 }
 
 /// Accepts connections on a thread until `stopped` is set. Each is checked on a thread of its own, so a silent client
-/// delays no other one; there is a limited number of them.
+/// delays no other one. The number of pending handshakes is limited.
 fn accept<T: Found>(listener: TcpListener, own: Own<T>, sender: Sender<Connecting<T>>, stopped: Arc<AtomicBool>) {
-    let strangers = Arc::new(Mutex::<Strangers>::default());
-    let most = MOST_STRANGERS + 2 * own.0.processes();
+    let pending = Arc::new(Mutex::<PendingHandshakes>::default());
+    let most = MAX_PENDING + 2 * own.0.processes();
     std::thread::spawn(move || {
         while !stopped.load(Relaxed) {
             let Ok((stream, _)) = listener.accept() else {
                 std::thread::sleep(Duration::from_millis(20));
                 continue;
             };
-            let admitted = strangers.lock().unwrap_or_else(PoisonError::into_inner).admit(&stream, most);
+            let admitted = pending.lock().unwrap_or_else(PoisonError::into_inner).admit(&stream, most);
             let Ok(number) = admitted else { continue };
-            let (own, sender, strangers) = (Arc::clone(&own), sender.clone(), Arc::clone(&strangers));
+            let (own, sender, pending) = (Arc::clone(&own), sender.clone(), Arc::clone(&pending));
             std::thread::spawn(move || {
                 // A client that does not know the secret is not a process of the cluster.
                 let welcomed = welcome(stream, &own.0, &own.1);
-                strangers.lock().unwrap_or_else(PoisonError::into_inner).remove(number);
+                pending.lock().unwrap_or_else(PoisonError::into_inner).remove(number);
                 if let Some(connected) = welcomed.transpose() {
                     let _ = sender.send(connected);
                 }
@@ -473,18 +470,18 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_of_too_many_strangers_is_disconnected() {
+    fn the_oldest_of_too_many_handshakes_is_disconnected() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let mut strangers = Strangers::default();
+        let mut pending = PendingHandshakes::default();
         let mut connect = |most| {
             let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             let (stream, _) = listener.accept().unwrap();
-            (client, strangers.admit(&stream, most).unwrap(), stream)
+            (client, pending.admit(&stream, most).unwrap(), stream)
         };
         let [(mut first, ..), (second, number, _stream), (third, _, _other)] = [(); 3].map(|()| connect(2));
         assert_eq!(first.read(&mut [0]).unwrap(), 0);
-        strangers.remove(number);
-        assert_eq!(strangers.streams.len(), 1);
+        pending.remove(number);
+        assert_eq!(pending.streams.len(), 1);
         // The other ones are still connected.
         for mut stream in [second, third] {
             stream.set_nonblocking(true).unwrap();

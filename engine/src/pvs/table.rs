@@ -56,9 +56,9 @@ pub(super) struct TranspositionTable {
 /// The bytes of the smallest page of common systems.
 const PAGE: usize = 4096;
 
-/// The largest part of a table whose pages are provided when it is created. All pages of a larger table could take
+/// The largest part of a table whose pages are provided when it is created, in bytes. All pages of a larger table could take
 /// many seconds, in which no move is played.
-const TOUCHED_BYTES: usize = 2 << 30;
+const MAX_PREFAULTED: usize = 2 << 30;
 
 impl TranspositionTable {
     /// Creates an empty table of at most `megabytes` (2^20 bytes), but at
@@ -79,11 +79,11 @@ impl TranspositionTable {
     }
 
     /// Creates an empty table, or returns `None` if there is not enough memory. The system provides the pages of the
-    /// first [`TOUCHED_BYTES`] now, so that no search waits for them.
+    /// first [`MAX_PREFAULTED`] now, so that no search waits for them.
     fn of(buckets: usize) -> Option<TranspositionTable> {
         let words: Vec<AtomicU64> = bytemuck::try_zeroed_vec((buckets + 1) * BUCKET).ok()?;
         sternhalma_data::table::advise_huge_pages(&words);
-        words.iter().take(TOUCHED_BYTES / 8).step_by(PAGE / 8).for_each(|word| word.store(0, Relaxed));
+        words.iter().take(MAX_PREFAULTED / 8).step_by(PAGE / 8).for_each(|word| word.store(0, Relaxed));
         let line = BUCKET * 8;
         let first = (line - words.as_ptr() as usize % line) % line / 8;
         Some(TranspositionTable { words, first, mask: buckets - 1, age: 0, is_used: false })

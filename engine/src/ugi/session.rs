@@ -8,14 +8,13 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Instant;
 
+use sternhalma_data::RuleSet;
 use sternhalma_ggp::messages::{excerpt, shorten_quotes, without_bom};
 
 use super::command::{Go, MOST_LINES, StartPosition, UgiCommand, UgiError};
 use super::error::SessionError;
 use super::game::CurrentGame;
 use super::search::{EngineHandle, LineOutput, RunningSearch, SearchJob};
-use sternhalma_data::RuleSet;
-
 use crate::config::{Config, MOST_MEGABYTES, MOST_THREADS, Roster};
 use crate::engine_player::EnginePlayer;
 use crate::follower::Follower;

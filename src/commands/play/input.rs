@@ -10,7 +10,6 @@ use rustyline::hint::Hinter;
 use rustyline::history::MemHistory;
 use rustyline::validate::Validator;
 use rustyline::{CompletionType, Config, Editor, Helper};
-
 use sternhalma_ggp::messages::without_bom;
 
 use crate::output::print_line;

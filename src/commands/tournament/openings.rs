@@ -10,8 +10,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args as ClapArgs;
 use sternhalma_engine::record::check_logged;
 use sternhalma_engine::{
-    BalanceTest, ChineseCheckers, Config, Distances, DistinctOpenings, Filter, GameSetup, GameState, OpeningSearch,
-    OpeningShortage, player_within,
+    BalanceTest, ChineseCheckers, Config, Distances, DistinctOpenings, Filter, GameSetup, GameState, MAX_UNBALANCED,
+    OpeningSearch, OpeningShortage, player_within,
 };
 use sternhalma_files::OutputFile;
 use sternhalma_ggp::arena::{ArenaGame, GameLog, GameRecord, SearchValue};
@@ -138,7 +138,8 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         }
         Some(OpeningShortage::Unbalanced) => {
             bail!(
-                "none of the last 10000 openings is balanced; a larger --margin or another --advantage gives more: {found}"
+                "none of the last {MAX_UNBALANCED} openings is balanced; a larger --margin or another --advantage gives \
+                 more: {found}"
             )
         }
     }

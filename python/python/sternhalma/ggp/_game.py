@@ -198,8 +198,8 @@ def _game(kind: type[Game], text: str, lenient: bool) -> Game:
 class State(Immutable):
     """An immutable state of a match of `game`.
 
-    A state is pickled with its game. States and games that were pickled apart are of different games, so that they are
-    not equal. A copy of a state or a game is the same object.
+    Pickling a state includes its game. States that are pickled separately belong to different games and are not equal.
+    A copy of a state or a game is the same object.
     """
 
     __slots__ = ("_native", "game")

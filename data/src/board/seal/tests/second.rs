@@ -265,7 +265,7 @@ proptest! {
     }
 }
 
-/// Returns whether a move is legal under the first and under the second version.
+/// Returns whether a move is legal under each version of the rule.
 fn legal(text: &str, mv: &str) -> [bool; 2] {
     let position: Position = text.parse().unwrap();
     let board = Board::new(position.geometry().size() as u64, position.army(Side::X).len() as u64).unwrap();
