@@ -160,10 +160,12 @@ proptest! {
     ) {
         let board = Board::new(size, pieces).unwrap();
         let position = position(board, army, others, side);
-        let (rule, legal) = (first(board), slow_moves(&first(board), &position));
-        prop_assert_eq!(rule.moves(&position), legal.clone());
-        prop_assert!(rule.is_near(army, side) || legal.len() == position.moves().count());
-        prop_assert_eq!(rule.perft(&position, 2), slow_perft(&rule, &position, 2));
+        for rule in [first(board), SealRule::new(board)] {
+            let legal = slow_moves(&rule, &position);
+            prop_assert_eq!(rule.moves(&position), legal.clone());
+            prop_assert!(rule.is_near(army, side) || legal.len() == position.moves().count());
+            prop_assert_eq!(rule.perft(&position, 2), slow_perft(&rule, &position, 2));
+        }
     }
 }
 

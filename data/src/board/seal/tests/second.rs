@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use proptest::prelude::*;
+use proptest::prelude::RngCore;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 
 use super::*;
@@ -244,24 +244,6 @@ fn parts_of_zones_need_at_least_four_pieces_of_their_walls() {
             assert!(!zone.parts.is_empty());
             assert!(zone.parts.iter().all(|part| (part.needed & zone.walls).len() >= SMALLEST_WALL), "{pieces}");
         }
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
-
-    #[test]
-    fn fast_moves_are_those_of_the_full_test(
-        (size, pieces, (army, others, side)) in (3u64..=11, 1u64..=15)
-            .prop_filter("two homes", |&(size, pieces)| 2 * pieces <= size * size && Board::new(size, pieces).is_ok())
-            .prop_flat_map(|(size, pieces)| (Just(size), Just(pieces), crowded(size, pieces)))
-    ) {
-        let board = Board::new(size, pieces).unwrap();
-        let position = position(board, army, others, side);
-        let (rule, legal) = (SealRule::new(board), slow_moves(&SealRule::new(board), &position));
-        prop_assert_eq!(rule.moves(&position), legal.clone());
-        prop_assert!(rule.is_near(army, side) || legal.len() == position.moves().count());
-        prop_assert_eq!(rule.perft(&position, 2), slow_perft(&rule, &position, 2));
     }
 }
 
