@@ -43,7 +43,18 @@ class VectorGame(Unpicklable):
     ((1000, 29), (1000, 10), 79)
     """
 
-    __slots__ = ("_actions", "_final", "_flat_actions", "_legal_planes", "_native", "_planes", "_state", "__weakref__", "autoreset", "game")
+    __slots__ = (
+        "__weakref__",
+        "_actions",
+        "_final",
+        "_flat_actions",
+        "_legal_planes",
+        "_native",
+        "_planes",
+        "_state",
+        "autoreset",
+        "game",
+    )
 
     _refusal = "a VectorGame cannot be pickled; pickle its game and the rows of its observation, and set them again"
 

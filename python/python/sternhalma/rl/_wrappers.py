@@ -108,7 +108,8 @@ def gymnasium(
     `info["action_mask"]` has the legal actions, bool (lanes, max_moves), and `info["player"]` the role to move.
 
     `autoreset` of the environment is the mode in `metadata["autoreset_mode"]`. An environment has one wrapper, which
-    begins its matches. `reset` takes a seed, or a list of one seed per lane. In the mode "same_step", `info["final_obs"]` has the last observations. An illegal action ends the match with the lowest reward
+    begins its matches. `reset` takes a seed, or a list of one seed per lane. In the mode "same_step",
+    `info["final_obs"]` has the last observations. An illegal action ends the match with the lowest reward
     ("terminate"), with `info["illegal"]`, or raises `IllegalAction` ("raise"). Arrays are copies, unless `copy` is false.
 
     Raises `ImportError` without gymnasium, and `ValueError` if the environment is simultaneous or packed, or has a
