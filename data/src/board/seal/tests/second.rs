@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use proptest::prelude::RngCore;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 
 use super::*;
