@@ -11,9 +11,9 @@ use std::sync::atomic::AtomicBool;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand::SeedableRng;
 use sternhalma_data::{Board, Position};
-use sternhalma_engine::{ChineseCheckers, Distances, FarthestMix, Filter, Roster, player};
+use sternhalma_engine::{ChineseCheckers, Distances, FarthestMix, Filter, Roster};
 use sternhalma_ggp::mcts::{MoveHistory, Playout};
-use sternhalma_ggp::{Game, Limits, Rng};
+use sternhalma_ggp::{Game, Limits, MemoryBudget, Rng};
 
 fn perft(c: &mut Criterion) {
     let position = Position::initial(Board::new(9, 6).unwrap());
@@ -54,7 +54,8 @@ fn search(c: &mut Criterion) {
     let game = ChineseCheckers::new(board, Filter::All);
     let roster = Roster::built_in();
     for name in ["base0", "heur0", "end0", "ab-lookup"] {
-        let mut player = player(&roster.config(name).unwrap(), game.setup(), Some(&distances)).unwrap();
+        let player = roster.config(name).unwrap().prepare(game.setup(), Some(&distances)).unwrap();
+        let mut player = player.start(&MemoryBudget::unlimited()).unwrap();
         // Early, midway, and with the armies past each other.
         let states: Vec<_> = [4, 24, 44]
             .map(|plies| game.random_state(plies, &mut Rng::seed_from_u64(plies.into())).expect("no game ends so soon"))

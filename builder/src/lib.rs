@@ -41,6 +41,10 @@
 // Parts of the search serve clusters only.
 #![cfg_attr(not(feature = "cluster"), allow(dead_code, unused_imports))]
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod bits;
 mod blocks;
 mod build;

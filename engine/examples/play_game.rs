@@ -8,8 +8,8 @@ use std::error::Error;
 use std::sync::atomic::AtomicBool;
 
 use sternhalma_data::{Board, Side};
-use sternhalma_engine::{ChineseCheckers, Filter, Outcome, Roster, player, ugi};
-use sternhalma_ggp::{Game, Limits};
+use sternhalma_engine::{ChineseCheckers, Filter, Outcome, Roster, ugi};
+use sternhalma_ggp::{Game, Limits, MemoryBudget};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
@@ -18,7 +18,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let game = ChineseCheckers::new(board, Filter::All);
     let mut players = Vec::new();
     for name in &names {
-        let mut player = player(&Roster::built_in().config(name)?, game.setup(), None)?;
+        let player = Roster::built_in().config(name)?.prepare(game.setup(), None)?;
+        let mut player = player.start(&MemoryBudget::unlimited())?;
         player.reset(1);
         players.push(player);
     }

@@ -83,14 +83,13 @@ fn order(value: Option<SearchValue>) -> f64 {
 #[cfg(test)]
 mod tests {
     use sternhalma_data::{Board, Move};
-    use sternhalma_ggp::Game;
+    use sternhalma_ggp::{Game, MemoryBudget};
 
     use super::*;
     use crate::config::Roster;
     use crate::distance::Distances;
     use crate::filter::Filter;
     use crate::game::ChineseCheckers;
-    use crate::player::player;
 
     fn analysed(name: &str, position: &str, lines: usize) -> (Vec<Move>, Vec<AnalysedMove>) {
         let board = Board::new(4, 3).unwrap();
@@ -98,7 +97,8 @@ mod tests {
         let state = game.state(&position.parse().unwrap()).unwrap();
         let config = Roster::built_in().config(name).unwrap();
         let distances = Distances::estimated(board);
-        let mut player = player(&config, game.setup(), Some(&distances)).unwrap();
+        let mut player =
+            config.prepare(game.setup(), Some(&distances)).unwrap().start(&MemoryBudget::unlimited()).unwrap();
         let mut legal = Vec::new();
         game.legal(&state, state.player() as usize, &mut legal);
         let limits = Limits { depth: Some(4), ..Limits::expansions(2000) };

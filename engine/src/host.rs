@@ -1,7 +1,6 @@
 //! Chinese Checkers as the backend of a tournament.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -12,44 +11,39 @@ use sternhalma_ggp::arena::{
 };
 use sternhalma_ggp::{Limits, MemoryBudget};
 
-use crate::player::player_within;
 use crate::record::check_logged;
 use crate::{
-    ChineseCheckers, Config, Distances, EngineContestant, ExternalPlayer, ExternalPlayerError, Filter, GameSetup,
-    GameState, ProtocolLog, Separated,
+    ChineseCheckers, Config, Distances, EngineContestant, ExternalPlayer, Filter, GameSetup, GameState, PreparedPlayer,
+    ProgramCommand, ProtocolLog, Separated,
 };
 
 /// A player of a tournament on a board.
 pub enum BoardPlayer {
-    /// A player of this crate, with the distance table that it uses.
-    BuiltIn(Box<Config>, Option<Distances>),
+    /// A player of this crate.
+    BuiltIn(Box<PreparedPlayer>),
     /// An external program.
     External(ExternalCommand),
 }
 
-/// The command line and the options of an external program.
+/// An external program as a player of a tournament.
 pub struct ExternalCommand {
-    /// The command line.
-    pub command: String,
-    /// The options to set before each game.
-    pub options: Vec<(String, String)>,
-    /// The directory in which the program runs.
-    pub dir: Option<PathBuf>,
+    command: ProgramCommand,
     /// The time that the program has to start.
-    pub patience: Duration,
+    patience: Duration,
     /// The log of the protocol, and the name of the player in it.
-    pub log: Option<(ProtocolLog, String)>,
+    log: Option<(ProtocolLog, String)>,
 }
 
 impl ExternalCommand {
-    /// Creates a player that starts the program when it is needed.
-    ///
-    /// # Errors
-    /// Returns an error if the command line or an option is invalid.
-    pub fn player(&self) -> Result<ExternalPlayer, ExternalPlayerError> {
-        let player = ExternalPlayer::new(&self.command, self.options.clone(), self.dir.clone())?;
+    /// Creates a player that starts the program when it is needed, with `patience` until it is ready. With `log`, all
+    /// lines of the protocol are logged under the name of the player.
+    pub fn new(command: ProgramCommand, patience: Duration, log: Option<(ProtocolLog, String)>) -> ExternalCommand {
+        ExternalCommand { command, patience, log }
+    }
+
+    fn player(&self) -> ExternalPlayer {
         let trace = self.log.as_ref().map(|(log, player)| log.of(player));
-        Ok(player.with_starting_patience(self.patience).with_trace(trace))
+        ExternalPlayer::new(self.command.clone()).with_starting_patience(self.patience).with_trace(trace)
     }
 }
 
@@ -72,10 +66,10 @@ pub fn introduce(
             titles.push(None);
             continue;
         };
-        let mut program = external.player().map_err(|error| ArenaError::Setup(error.to_string()))?;
-        let greeting = program.greet(external.patience, stop);
-        let greeting = greeting.map_err(|fault| ArenaError::Start { player: external.command.clone(), fault })?;
-        report(&external.command, &greeting);
+        let command = external.command.text();
+        let greeting = external.player().greet(external.patience, stop);
+        let greeting = greeting.map_err(|fault| ArenaError::Start { player: command.to_owned(), fault })?;
+        report(command, &greeting);
         titles.push(Some(greeting).filter(|title| !title.is_empty() && !is_named));
     }
     schedule.set_titles(titles);
@@ -100,27 +94,17 @@ impl BoardBackend {
     /// Creates a backend. With `adjudicator`, a game ends once the armies are separated, by the
     /// distances of that table.
     ///
-    /// # Errors
-    /// Returns an error if a player cannot play on the board.
-    pub fn new(
-        setup: GameSetup,
-        players: Vec<BoardPlayer>,
-        adjudicator: Option<Distances>,
-    ) -> Result<BoardBackend, ArenaError> {
-        for entrant in &players {
-            match entrant {
-                BoardPlayer::BuiltIn(config, distances) => {
-                    // The test of the configuration takes as little memory as possible.
-                    player_within(config, setup, distances.as_ref(), &MemoryBudget::new(0))?;
-                }
-                BoardPlayer::External(command) => {
-                    command.player().map_err(|error| ArenaError::Setup(error.to_string()))?;
-                }
-            }
-        }
+    /// # Panics
+    /// Panics if a player was prepared for another game.
+    pub fn new(setup: GameSetup, players: Vec<BoardPlayer>, adjudicator: Option<Distances>) -> BoardBackend {
+        let fits = |player: &BoardPlayer| match player {
+            BoardPlayer::BuiltIn(player) => player.setup() == setup,
+            BoardPlayer::External(_) => true,
+        };
+        assert!(players.iter().all(fits), "players are prepared for the game of the tournament");
         let game = ChineseCheckers::of(setup, Filter::All);
         let separated = adjudicator.map(|distances| Separated::new(&game, distances));
-        Ok(BoardBackend { game, players, separated, memory: MemoryBudget::unlimited() })
+        BoardBackend { game, players, separated, memory: MemoryBudget::unlimited() }
     }
 
     /// Limits the memory of all built-in players, which share it.
@@ -140,15 +124,14 @@ impl BoardBackend {
         threads: NonZeroUsize,
     ) -> Result<Box<dyn Contestant<ChineseCheckers>>, String> {
         Ok(match &self.players[entrant] {
-            BoardPlayer::BuiltIn(config, distances) => {
-                let distances = distances.as_ref();
-                let memory = match **config {
+            BoardPlayer::BuiltIn(player) => {
+                let memory = match player.config() {
                     Config::Pvs(_) => self.memory.part(self.memory.limit() / 2 / threads.get() as u64),
                     _ => self.memory.clone(),
                 };
-                Box::new(EngineContestant::new(player_within(config, self.game.setup(), distances, &memory)?))
+                Box::new(EngineContestant::new(player.start(&memory).map_err(|error| error.to_string())?))
             }
-            BoardPlayer::External(command) => Box::new(command.player().expect("`new` has created this player")),
+            BoardPlayer::External(command) => Box::new(command.player()),
         })
     }
 }
@@ -171,23 +154,15 @@ impl Backend for BoardBackend {
 
     fn players(&self) -> Vec<Value> {
         let describe = |player: &BoardPlayer| match player {
-            BoardPlayer::BuiltIn(config, distances) => {
-                let mut player = json!({ "player": config, "table": distances.as_ref().and_then(checksum) });
-                if let Some(revision) = config.revision() {
-                    player["revision"] = revision.into();
-                }
-                player
-            }
-            BoardPlayer::External(ExternalCommand { command, options, dir, .. }) => {
-                json!({ "command": command, "options": options, "dir": dir })
-            }
+            BoardPlayer::BuiltIn(player) => player.identity(),
+            BoardPlayer::External(external) => external.command.identity(),
         };
         self.players.iter().map(describe).collect()
     }
 
     fn is_bounded(&self, player: usize, limits: &Limits) -> bool {
         match &self.players[player] {
-            BoardPlayer::BuiltIn(config, _) => config.ends_by(limits),
+            BoardPlayer::BuiltIn(player) => player.config().ends_by(limits),
             // Every request to an external program has a deadline.
             BoardPlayer::External(_) => true,
         }
@@ -227,19 +202,102 @@ fn checksum(distances: &Distances) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use sternhalma_data::Board;
     use sternhalma_ggp::arena::{Budget, Entrant, Schedule, Tournament};
 
     use super::*;
     use crate::config::Roster;
+    use crate::learned::{LearnedWeights, LinearWeights};
 
     fn tournament(budget: Budget) -> Result<Tournament, ArenaError> {
-        let players = ["greedy", "base0"]
-            .map(|name| BoardPlayer::BuiltIn(Box::new(Roster::built_in().config(name).unwrap()), None));
-        let board = Board::new(5, 3).unwrap();
-        let backend = BoardBackend::new(GameSetup::new(board).with_ply_limit(100), players.into(), None)?;
+        let setup = GameSetup::new(Board::new(5, 3).unwrap()).with_ply_limit(100);
+        let players = ["greedy", "base0"].map(|name| {
+            BoardPlayer::BuiltIn(Box::new(Roster::built_in().config(name).unwrap().prepare(setup, None).unwrap()))
+        });
+        let backend = BoardBackend::new(setup, players.into(), None);
         let entrants = ["greedy", "base0"].map(Entrant::named).to_vec();
         Tournament::new(Box::new(backend), Schedule { ply_limit: 100, ..Schedule::new(entrants, budget, 4) })
+    }
+
+    /// Writes weights for 5x5 with 3 pieces, which differ in `tempo`.
+    fn write_weights(path: &Path, tempo: i16) {
+        let board = Board::new(5, 3).unwrap();
+        let linear = LinearWeights { cells: vec![0; 25], rearmost: 60, second: 30, tempo };
+        let weights = LearnedWeights { board, linear, network: None };
+        std::fs::write(path, weights.to_bytes(0)).unwrap();
+    }
+
+    /// Returns a tournament of `copies` players with the weights of a file against `greedy`.
+    fn learned(path: &Path, copies: usize, games: u64) -> Result<Tournament, ArenaError> {
+        let setup = GameSetup::new(Board::new(5, 3).unwrap()).with_ply_limit(60);
+        let text = format!("sternhalma,table_megabytes=1,evaluation=linear,weights={}", path.display());
+        let distances = Distances::estimated(setup.board);
+        let texts = std::iter::once("greedy").chain(std::iter::repeat_n(&*text, copies));
+        let player = |text| {
+            let config = Roster::built_in().config(text).unwrap();
+            BoardPlayer::BuiltIn(Box::new(config.prepare(setup, Some(&distances)).unwrap()))
+        };
+        let backend = BoardBackend::new(setup, texts.map(player).collect(), None);
+        let entrants = (0..=copies).map(|index| Entrant::named(format!("player {index}"))).collect();
+        let budget = Budget { nodes: Some(20), ..Budget::default() };
+        Tournament::new(Box::new(backend), Schedule { ply_limit: 60, ..Schedule::new(entrants, budget, games) })
+    }
+
+    fn play(tournament: &Tournament, log: Option<&Path>) -> Result<Standings, ArenaError> {
+        tournament.run(log, NonZeroUsize::MIN, &AtomicBool::new(false), |_, _| ())
+    }
+
+    #[test]
+    fn a_log_identifies_learned_weights() {
+        let dir = tempfile::tempdir().unwrap();
+        let [weights, log] = ["w.bin", "log"].map(|name| dir.path().join(name));
+        write_weights(&weights, 100);
+        play(&learned(&weights, 1, 2).unwrap(), Some(&log)).unwrap();
+        // A log of an earlier version has no checksum of the weights.
+        let text = std::fs::read_to_string(&log).unwrap();
+        let (head, games) = text.split_once('\n').unwrap();
+        let mut head: Value = serde_json::from_str(head).unwrap();
+        let player = head["entrants"][1]["player"].as_object_mut().unwrap();
+        assert!(player.remove("weights").is_some_and(|checksum| checksum.as_str().unwrap().len() == 16));
+        head.as_object_mut().unwrap().remove("check");
+        let old = dir.path().join("old");
+        std::fs::write(&old, format!("{head}\n{games}")).unwrap();
+        // The same weights continue both logs.
+        for log in [&log, &old] {
+            assert_eq!(play(&learned(&weights, 1, 4).unwrap(), Some(log)).unwrap().played(), 4);
+        }
+        // Other weights at the same place continue neither.
+        write_weights(&weights, 900);
+        for log in [log, old] {
+            let error = play(&learned(&weights, 1, 6).unwrap(), Some(&log)).unwrap_err().to_string();
+            assert!(error.contains("the player `player 1` has other parameters"), "{error}");
+        }
+    }
+
+    #[test]
+    fn files_may_vanish_while_a_tournament_runs() {
+        let dir = tempfile::tempdir().unwrap();
+        let weights = dir.path().join("w.bin");
+        write_weights(&weights, 100);
+        // More players than a thread keeps, so that players start again and again.
+        let tournament = learned(&weights, 6, 2).unwrap();
+        std::fs::remove_file(&weights).unwrap();
+        assert_eq!(play(&tournament, None).unwrap().played(), 42);
+    }
+
+    #[test]
+    fn preparing_a_player_allocates_no_search() {
+        let setup = GameSetup::new(Board::new(5, 3).unwrap());
+        let distances = Distances::estimated(setup.board);
+        let config = Roster::built_in().config("sternhalma,table_megabytes=65536").unwrap();
+        let prepared = config.prepare(setup, Some(&distances)).unwrap();
+        let memory = MemoryBudget::new(4 << 20);
+        let player = prepared.start(&memory).unwrap();
+        assert_eq!(memory.used(), 4 << 20, "the table takes no more than the budget");
+        drop(player);
+        assert_eq!(memory.used(), 0);
     }
 
     #[test]

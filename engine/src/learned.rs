@@ -39,6 +39,10 @@ const VERSION: u16 = 1;
 /// The files that ship, one for each board.
 const BUILT_IN: &[&[u8]] = &[include_bytes!("../weights/9x9-6.bin"), include_bytes!("../weights/9x9-10.bin")];
 
+/// The checksums of the first built-in weights. Logs do not name them, because they were the only ones before logs named
+/// any.
+pub(crate) const FIRST_BUILT_IN: [u64; 2] = [0xb509_c4af_2a1b_9383, 0xd6a2_ffed_506c_fa69];
+
 /// An error of a file of weights.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -336,6 +340,12 @@ mod tests {
         assert_eq!(changed(&|network| network.outputs[1][0] = -128), WeightsError::Invalid("output weight"));
         // Seven pieces could exceed 16 bits.
         assert_eq!(changed(&|network| network.inputs[3][2] = 4682), WeightsError::Invalid("input weight"));
+    }
+
+    #[test]
+    fn the_first_weights_are_known() {
+        let checksum = |bytes: &&[u8]| LearnedWeights::parse(bytes).unwrap().checksum();
+        assert_eq!(BUILT_IN.iter().map(checksum).collect::<Vec<u64>>(), FIRST_BUILT_IN);
     }
 
     #[test]

@@ -181,19 +181,22 @@ mod tests {
     use std::collections::HashMap;
 
     use sternhalma_data::Board;
-    use sternhalma_ggp::Game;
+    use sternhalma_ggp::{Game, MemoryBudget};
 
     use super::*;
     use crate::config::Roster;
     use crate::distance::Distances;
     use crate::filter::Filter;
     use crate::game::ChineseCheckers;
-    use crate::player::player;
 
     fn made(name: &str, board: Board) -> Box<dyn EnginePlayer> {
         let config = Roster::built_in().config(name).unwrap();
         let game = ChineseCheckers::new(board, Filter::All);
-        player(&config, game.setup(), Some(&Distances::estimated(board))).unwrap()
+        config
+            .prepare(game.setup(), Some(&Distances::estimated(board)))
+            .unwrap()
+            .start(&MemoryBudget::unlimited())
+            .unwrap()
     }
 
     #[test]

@@ -2,17 +2,17 @@
 //! `sternhalma-data` and the search of `sternhalma-ggp`.
 //!
 //! [`ChineseCheckers`] is the game, [`Roster`] has the named configurations of
-//! `players.toml`, and [`player()`] creates a player. The arena of
+//! `players.toml`, and [`Config::prepare`] makes a player ready for games. The arena of
 //! `sternhalma-ggp` plays matches between them.
 //!
 //! ```
 //! use sternhalma_data::Board;
-//! use sternhalma_engine::{ChineseCheckers, Filter, Roster, player};
-//! use sternhalma_ggp::{Game, Limits};
+//! use sternhalma_engine::{ChineseCheckers, Filter, Roster};
+//! use sternhalma_ggp::{Game, Limits, MemoryBudget};
 //! let board = Board::new(7, 3)?;
 //! let game = ChineseCheckers::new(board, Filter::All);
 //! let config = Roster::built_in().config("base0,c=0.3")?;
-//! let mut player = player(&config, game.setup(), None)?;
+//! let mut player = config.prepare(game.setup(), None)?.start(&MemoryBudget::unlimited())?;
 //! player.reset(1);
 //! let mut state = game.initial();
 //! let choice = player.choose(&state, Limits::playouts(100), &Default::default());
@@ -23,6 +23,10 @@
 //! ```
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 mod adversaries;
 mod analysis;
@@ -64,7 +68,8 @@ pub use draw_in::DrawIn;
 pub use engine_player::{Choice, EnginePlayer, SearchInfo, SearchObserver, SearchValue};
 pub use evaluate::{MeanRow, Separated, TableDifference, TableForesight};
 pub use external::{
-    ComplianceCheck, ExternalPlayer, ExternalPlayerError, ProtocolLog, ProtocolTrace, check_compliance, replies,
+    ComplianceCheck, ExternalPlayer, ExternalPlayerError, ProgramCommand, ProtocolLog, ProtocolTrace, check_compliance,
+    replies,
 };
 pub use filter::{Filter, Pieces};
 pub use follower::Follower;
@@ -79,8 +84,9 @@ pub use learned::{
 pub use level::Level;
 pub use machine::machine_rate;
 pub use openings::{BalanceTest, DistinctOpenings, MAX_UNBALANCED, OpeningSearch, OpeningShortage};
-pub use player::{learned_weights, player, player_within};
+pub use player::{PrepareError, PreparedPlayer};
 pub use playout::FarthestMix;
+pub use pvs::AllocationError;
 pub use repetition::{OCCURRENCES, Repetitions};
 pub use sternhalma_data::RuleSet;
 pub use sternhalma_ggp::statistics::Score;

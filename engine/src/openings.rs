@@ -212,12 +212,11 @@ fn score(player: &mut dyn EnginePlayer, state: &GameState, limits: Limits, stop:
 #[cfg(test)]
 mod tests {
     use sternhalma_data::Board;
-    use sternhalma_ggp::Game;
+    use sternhalma_ggp::{Game, MemoryBudget};
 
     use super::*;
     use crate::config::Roster;
     use crate::distance::Distances;
-    use crate::player::player;
 
     fn setup() -> GameSetup {
         GameSetup::new(Board::new(5, 3).unwrap())
@@ -226,8 +225,8 @@ mod tests {
     fn search(name: &str, threads: usize) -> OpeningSearch {
         let config = Roster::built_in().config(name).unwrap();
         let distances = Distances::estimated(setup().board);
-        let player = || player(&config, setup(), Some(&distances)).unwrap();
-        OpeningSearch::new((0..threads).map(|_| player()).collect())
+        let player = config.prepare(setup(), Some(&distances)).unwrap();
+        OpeningSearch::new((0..threads).map(|_| player.start(&MemoryBudget::unlimited()).unwrap()).collect())
     }
 
     /// Returns the images of a position under the symmetries of the game, by the coordinates of

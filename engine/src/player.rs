@@ -1,14 +1,17 @@
-//! Players that are ready to play.
+//! Players that are ready to play: [`Config::prepare`] and [`PreparedPlayer`].
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use rand::{RngExt, SeedableRng};
+use serde_json::{Value, json};
 use sternhalma_data::{Board, Move};
 use sternhalma_ggp::alpha_beta::{AlphaBetaResult, Heuristic, WIN, alpha_beta};
+use sternhalma_ggp::arena::WEIGHTS_CHECKSUM;
 use sternhalma_ggp::mcts::{Cutoff, FixedDepth, LengthBonus, MctsConfig, Playout, Puct, Selection, ToTheEnd};
 use sternhalma_ggp::policy::{PartsVisitor, SelectionPolicy, SelectionVisitor};
 use sternhalma_ggp::{Limits, Mcts, MemoryBudget, Rng, SearchStats};
+use thiserror::Error;
 
 use crate::adversaries::{self, Adversary};
 use crate::config::{AlphaBetaConfig, Config, Evaluation, PlayoutEnd, PositionalEvaluation, TreePolicy, UctConfig};
@@ -18,10 +21,10 @@ use crate::evaluate::{MeanRow, Separated, TableDifference, TableForesight};
 use crate::filter::{Filter, random_move};
 use crate::fortress::Fortress;
 use crate::game::{Action, ChineseCheckers, GameSetup, GameState, Placement};
-use crate::learned::LearnedWeights;
+use crate::learned::{FIRST_BUILT_IN, LearnedWeights, WeightsError};
 use crate::level::LevelPlayer;
 use crate::playout::FarthestMix;
-use crate::pvs::PvsPlayer;
+use crate::pvs::{AllocationError, PvsPlayer};
 use crate::repetition::Repetitions;
 
 /// The maximum number of moves in a tree: about 1.6 GB, or 2.1 GB with guided
@@ -35,121 +38,253 @@ const FIRST_REPORT: u64 = 1 << 17;
 /// The length from which on a simulation's reward does not change.
 const LENGTH_HORIZON: u32 = 100;
 
-/// Creates a player, which needs `distances` if [`Config::needs_table`] returns
-/// true.
+/// A player whose parameters, distance table and learned weights are ready, so that games can start.
 ///
-/// # Errors
-///
-/// Returns an error if the player needs a table and has none, if the table
-/// is for another board, or if the memory of its search cannot be allocated.
-pub fn player(
-    config: &Config,
+/// Nothing is read after [`Config::prepare`]: the files may change or vanish while the player is in use.
+#[derive(Clone)]
+pub struct PreparedPlayer {
+    config: Config,
     setup: GameSetup,
-    distances: Option<&Distances>,
-) -> Result<Box<dyn EnginePlayer>, String> {
-    player_within(config, setup, distances, &MemoryBudget::unlimited())
+    /// The distances, if the player needs a table.
+    distances: Option<Distances>,
+    weights: Option<LearnedWeights>,
+    start: Arc<Start>,
 }
 
-/// Creates a player as [`player`] does, whose search tree or transposition table takes its memory
-/// from `memory`.
-///
-/// # Errors
-///
-/// As [`player`].
-pub fn player_within(
-    config: &Config,
-    setup: GameSetup,
-    distances: Option<&Distances>,
-    memory: &MemoryBudget,
-) -> Result<Box<dyn EnginePlayer>, String> {
-    let board = setup.board;
-    let distances = || {
-        let found =
-            distances.ok_or_else(|| format!("it needs a distance table of {board}; `sternhalma build` makes one"))?;
-        match found.board() == board {
-            true => Ok(found.clone()),
-            false => Err(format!("its table is of {}, and the game of {board}", found.board())),
-        }
-    };
-    let game = |filter| Arc::new(ChineseCheckers::of(setup, filter));
-    let adversary = |action| Box::new(AdversaryPlayer::new(game(Filter::All), action));
-    let one_ply = |action| Box::new(OnePly { game: game(Filter::All), rng: Rng::seed_from_u64(0), action });
-    Ok(match config {
-        Config::Uct(uct) => {
-            let game = game(uct.moves);
-            let weight = uct.difference_weight;
-            let to_depth =
-                |distances| FixedDepth { depth: uct.depth, evaluator: TableDifference { distances, weight } };
-            match uct.end {
-                _ if uct.selection == TreePolicy::Guided => {
-                    let foresight = TableForesight { distances: distances()?, weight };
-                    let selection = Puct::new(foresight, uct.c, uct.temperature * weight);
-                    let cutoff = to_depth(distances()?);
-                    let parts = (selection, FarthestMix::new(uct.random), cutoff);
-                    Box::new(UctPlayer::new(game, uct, parts, memory))
-                }
-                PlayoutEnd::PlayedOut => uct_player(game, uct, ToTheEnd, memory),
-                PlayoutEnd::FixedDepth => uct_player(game, uct, to_depth(distances()?), memory),
-                PlayoutEnd::Separated => {
-                    let cutoff = Separated::new(&game, distances()?);
-                    uct_player(game, uct, cutoff, memory)
+/// Creates a player within a memory budget.
+type Start = dyn Fn(&MemoryBudget) -> Result<Box<dyn EnginePlayer>, AllocationError> + Send + Sync;
+
+/// The reason why a player cannot play a game.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum PrepareError {
+    /// The player needs a distance table, and has none.
+    #[error("it needs a distance table of {0}")]
+    NoTable(Board),
+    /// The table is for another board.
+    #[error("its table is of {table}, and the game of {game}")]
+    OtherTable {
+        /// The board of the table.
+        table: Board,
+        /// The board of the game.
+        game: Board,
+    },
+    /// The file of learned weights cannot be read.
+    #[error("{path}: cannot read the weights: {source}")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// The file does not contain learned weights.
+    #[error("{path}: {source}")]
+    Weights {
+        /// The file.
+        path: String,
+        /// The cause.
+        source: WeightsError,
+    },
+    /// The learned weights are for another board.
+    #[error("{path}: the weights are for {weights}, and the game is on {game}")]
+    OtherWeights {
+        /// The file.
+        path: String,
+        /// The board of the weights.
+        weights: Board,
+        /// The board of the game.
+        game: Board,
+    },
+}
+
+impl Config {
+    /// Prepares the player for games, with `distances` if it [needs a table](Config::needs_table). Reads the file of
+    /// learned weights if there is one, and allocates no memory for searches.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the player needs a table and has none, if the table or the weights are for another board, or
+    /// if the weights cannot be read.
+    pub fn prepare(&self, setup: GameSetup, distances: Option<&Distances>) -> Result<PreparedPlayer, PrepareError> {
+        self.prepare_with(setup, distances, self.learned_weights(setup.board)?)
+    }
+
+    fn prepare_with(
+        &self,
+        setup: GameSetup,
+        distances: Option<&Distances>,
+        weights: Option<LearnedWeights>,
+    ) -> Result<PreparedPlayer, PrepareError> {
+        let board = setup.board;
+        let distances = match distances.filter(|_| self.needs_table()) {
+            Some(found) if found.board() != board => {
+                return Err(PrepareError::OtherTable { table: found.board(), game: board });
+            }
+            found => found.cloned(),
+        };
+        let table = || distances.clone().ok_or(PrepareError::NoTable(board));
+        let game = |filter| Arc::new(ChineseCheckers::of(setup, filter));
+        let start = match self {
+            Config::Uct(uct) => prepare_uct(game(uct.moves), uct, table)?,
+            Config::AlphaBeta(AlphaBetaConfig { depth, moves, evaluation }) => {
+                let (game, depth, is_complete) = (game(*moves), *depth, *moves == Filter::All);
+                match evaluation {
+                    Evaluation::MeanRow => {
+                        let heuristic = MeanRow::new(&game);
+                        without_memory(move || AlphaBeta::new(heuristic.clone(), game.clone(), depth, is_complete))
+                    }
+                    Evaluation::Table => {
+                        let heuristic = TableDifference { distances: table()?, weight: 0.0 };
+                        without_memory(move || AlphaBeta::new(heuristic.clone(), game.clone(), depth, is_complete))
+                    }
                 }
             }
-        }
-        Config::AlphaBeta(AlphaBetaConfig { depth, moves, evaluation }) => {
-            let (game, depth, is_complete) = (game(*moves), *depth, *moves == Filter::All);
-            match evaluation {
-                Evaluation::MeanRow => Box::new(AlphaBeta::new(MeanRow::new(&game), game, depth, is_complete)),
-                Evaluation::Table => {
-                    let heuristic = TableDifference { distances: distances()?, weight: 0.0 };
-                    Box::new(AlphaBeta::new(heuristic, game, depth, is_complete))
-                }
+            Config::Pvs(pvs) => {
+                let (game, pvs, table, weights) = (game(pvs.moves), pvs.clone(), table()?, weights.clone());
+                let start = move |memory: &MemoryBudget| {
+                    let player = PvsPlayer::new(game.clone(), &pvs, table.clone(), weights.as_ref(), memory)?;
+                    Ok::<Box<dyn EnginePlayer>, AllocationError>(match pvs.level {
+                        Some(level) => Box::new(LevelPlayer::new(Box::new(player), level)),
+                        None => Box::new(player),
+                    })
+                };
+                Arc::new(start)
             }
-        }
-        Config::Pvs(pvs) => {
-            let learned = learned_weights(config, board)?;
-            let player = Box::new(PvsPlayer::new(game(pvs.moves), pvs, distances()?, learned.as_ref(), memory)?);
-            match pvs.level {
-                Some(level) => Box::new(LevelPlayer::new(player, level)),
-                None => player,
+            Config::Greedy => one_ply(game(Filter::All), greedy),
+            Config::Random => {
+                one_ply(game(Filter::All), |game, state, rng| random_move(&game.pieces(state, Filter::All), rng))
             }
+            Config::Hoarder => adversary(game(Filter::All), adversaries::hoarder),
+            Config::Straggler => adversary(game(Filter::All), adversaries::straggler),
+            Config::Wall => adversary(game(Filter::All), adversaries::wall),
+            Config::Fortress => {
+                let game = game(Filter::All);
+                without_memory(move || FortressPlayer::new(game.clone()))
+            }
+        };
+        Ok(PreparedPlayer { config: self.clone(), setup, distances, weights, start })
+    }
+
+    /// Returns the learned weights of the player, from its file or the built-in ones of the board. `None` means that
+    /// the player has none on this board.
+    fn learned_weights(&self, board: Board) -> Result<Option<LearnedWeights>, PrepareError> {
+        let path = match self {
+            Config::Pvs(config) if config.evaluation != PositionalEvaluation::Rows => &config.weights,
+            _ => return Ok(None),
+        };
+        if path.is_empty() {
+            return Ok(LearnedWeights::built_in(board));
         }
-        Config::Greedy => one_ply(greedy),
-        Config::Hoarder => adversary(adversaries::hoarder),
-        Config::Straggler => adversary(adversaries::straggler),
-        Config::Wall => adversary(adversaries::wall),
-        Config::Fortress => Box::new(FortressPlayer::new(game(Filter::All))),
-        Config::Random => one_ply(|game, state, rng| random_move(&game.pieces(state, Filter::All), rng)),
+        let bytes = std::fs::read(path).map_err(|source| PrepareError::Unreadable { path: path.clone(), source })?;
+        let weights =
+            LearnedWeights::parse(&bytes).map_err(|source| PrepareError::Weights { path: path.clone(), source })?;
+        match weights.board == board {
+            true => Ok(Some(weights)),
+            false => Err(PrepareError::OtherWeights { path: path.clone(), weights: weights.board, game: board }),
+        }
+    }
+}
+
+impl PreparedPlayer {
+    /// Creates a player, whose search tree or transposition table takes its memory from `memory`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the system does not provide the memory of a transposition table.
+    pub fn start(&self, memory: &MemoryBudget) -> Result<Box<dyn EnginePlayer>, AllocationError> {
+        (self.start)(memory)
+    }
+
+    /// Prepares the player for other games on the same board, without reading its files again.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the board differs.
+    pub fn for_games(&self, setup: GameSetup) -> PreparedPlayer {
+        assert_eq!(setup.board, self.setup.board, "a prepared player keeps its board");
+        let prepared = self.config.prepare_with(setup, self.distances.as_ref(), self.weights.clone());
+        prepared.expect("the table and the weights fit the board")
+    }
+
+    /// Returns the parameters.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Returns the board, the rules and the ply limit of the games.
+    pub fn setup(&self) -> GameSetup {
+        self.setup
+    }
+
+    /// Returns the learned weights, if the player has any.
+    pub fn weights(&self) -> Option<&LearnedWeights> {
+        self.weights.as_ref()
+    }
+
+    /// Returns the description that identifies the player in logs: its parameters, the checksums of its table and of
+    /// its learned weights, and the revision of its policy.
+    ///
+    /// The first built-in weights have no checksum there, because logs of earlier versions have none.
+    pub fn identity(&self) -> Value {
+        let hex = |checksum: u64| format!("{checksum:016x}");
+        let table = self.distances.as_ref().and_then(Distances::table);
+        let mut identity = json!({ "player": self.config, "table": table.map(|table| hex(table.checksum())) });
+        let weights = self.weights.as_ref().map(LearnedWeights::checksum);
+        if let Some(weights) = weights.filter(|sum| self.config.reads_file() || !FIRST_BUILT_IN.contains(sum)) {
+            identity[WEIGHTS_CHECKSUM] = hex(weights).into();
+        }
+        if let Some(revision) = self.config.revision() {
+            identity["revision"] = revision.into();
+        }
+        identity
+    }
+}
+
+/// Returns the start of a player that takes no memory from the budget.
+fn without_memory<P: EnginePlayer + 'static>(create: impl Fn() -> P + Send + Sync + 'static) -> Arc<Start> {
+    Arc::new(move |_| Ok(Box::new(create())))
+}
+
+fn one_ply(game: Arc<ChineseCheckers>, action: OnePlyRule) -> Arc<Start> {
+    without_memory(move || OnePly { game: game.clone(), rng: Rng::seed_from_u64(0), action })
+}
+
+fn adversary(game: Arc<ChineseCheckers>, action: Adversary) -> Arc<Start> {
+    without_memory(move || AdversaryPlayer::new(game.clone(), action))
+}
+
+/// Prepares a player with Monte-Carlo tree search. `table` returns its distances.
+fn prepare_uct(
+    game: Arc<ChineseCheckers>,
+    uct: &UctConfig,
+    table: impl Fn() -> Result<Distances, PrepareError>,
+) -> Result<Arc<Start>, PrepareError> {
+    let (uct, weight) = (uct.clone(), uct.difference_weight);
+    let depth = uct.depth;
+    let to_depth = |distances| FixedDepth { depth, evaluator: TableDifference { distances, weight } };
+    Ok(match uct.end {
+        _ if uct.selection == TreePolicy::Guided => {
+            let foresight = TableForesight { distances: table()?, weight };
+            let selection = Puct::new(foresight, uct.c, uct.temperature * weight);
+            let parts = (selection, FarthestMix::new(uct.random), to_depth(table()?));
+            Arc::new(move |memory| Ok(Box::new(UctPlayer::new(game.clone(), &uct, parts.clone(), memory))))
+        }
+        PlayoutEnd::PlayedOut => Arc::new(move |memory| Ok(uct_player(&game, &uct, ToTheEnd, memory))),
+        PlayoutEnd::FixedDepth => {
+            let cutoff = to_depth(table()?);
+            Arc::new(move |memory| Ok(uct_player(&game, &uct, cutoff.clone(), memory)))
+        }
+        PlayoutEnd::Separated => {
+            let cutoff = Separated::new(&game, table()?);
+            Arc::new(move |memory| Ok(uct_player(&game, &uct, cutoff.clone(), memory)))
+        }
     })
-}
-
-/// Returns the learned weights of a player, from its file or the built-in ones of the board. `None` means that the
-/// player has none on this board.
-///
-/// # Errors
-///
-/// Returns an error if the file cannot be used or is for another board.
-pub fn learned_weights(config: &Config, board: Board) -> Result<Option<LearnedWeights>, String> {
-    let config = match config {
-        Config::Pvs(config) if config.evaluation != PositionalEvaluation::Rows => config,
-        _ => return Ok(None),
-    };
-    if config.weights.is_empty() {
-        return Ok(LearnedWeights::built_in(board));
-    }
-    let path = &config.weights;
-    let bytes = std::fs::read(path).map_err(|error| format!("{path}: cannot read the weights: {error}"))?;
-    let weights = LearnedWeights::parse(&bytes).map_err(|error| format!("{path}: {error}"))?;
-    match weights.board == board {
-        true => Ok(Some(weights)),
-        false => Err(format!("{path}: the weights are for {}, and the game is on {board}", weights.board)),
-    }
 }
 
 /// Creates a player with a cutoff for playouts, and with its own or configured
 /// parts.
 fn uct_player<C>(
-    game: Arc<ChineseCheckers>,
+    game: &Arc<ChineseCheckers>,
     config: &UctConfig,
     cutoff: C,
     memory: &MemoryBudget,
@@ -158,10 +293,9 @@ where
     C: Cutoff<ChineseCheckers> + Clone + Send + 'static,
 {
     let search = config.search();
-    let board = game.clone();
-    let builder = PlayerBuilder { game, config, cutoff, memory };
+    let builder = PlayerBuilder { game: game.clone(), config, cutoff, memory };
     match search.filter(|_| !config.has_own_playouts()) {
-        Some(search) => search.visit(&*board, 0, builder),
+        Some(search) => search.visit(&**game, 0, builder),
         None => {
             let selection = search.map_or(SelectionPolicy::Uct { c: config.c }, |search| search.selection);
             selection.visit(WithOwnPlayout(builder))
@@ -378,8 +512,11 @@ const ONE_EXPANSION: SearchStats =
 struct OnePly {
     game: Arc<ChineseCheckers>,
     rng: Rng,
-    action: fn(&ChineseCheckers, &GameState, &mut Rng) -> Action,
+    action: OnePlyRule,
 }
+
+/// Chooses a move.
+type OnePlyRule = fn(&ChineseCheckers, &GameState, &mut Rng) -> Action;
 
 impl EnginePlayer for OnePly {
     fn choose(&mut self, state: &GameState, _: Limits, _: &AtomicBool) -> Choice {
@@ -495,6 +632,7 @@ mod tests {
     fn a_search_in_parts_is_the_search_in_one() {
         let board = Board::new(7, 3).unwrap();
         let config = Roster::built_in().config("base0").unwrap();
+        let prepared = config.prepare(GameSetup::new(board), None).unwrap();
         let state = ChineseCheckers::new(board, Filter::All).initial();
         let go = AtomicBool::new(false);
         let counted =
@@ -505,7 +643,7 @@ mod tests {
             (Limits::expansions(5 * FIRST_REPORT), 4),
             (Limits::playouts(30_000), 3),
         ] {
-            let mut players = [(); 2].map(|()| player(&config, GameSetup::new(board), None).unwrap());
+            let mut players = [(); 2].map(|()| prepared.start(&MemoryBudget::unlimited()).unwrap());
             players.iter_mut().for_each(|player| player.reset(7));
             let [one, other] = &mut players;
             let mut seen = Vec::new();

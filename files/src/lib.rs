@@ -33,6 +33,10 @@
 // Tests make files of all kinds.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod locked;
 mod output;
 mod scratch;

@@ -6,7 +6,8 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use sternhalma_data::Board;
 use sternhalma_engine::ugi::{UgiCommand, UgiHost, UgiSession, UgiSettings};
-use sternhalma_engine::{Config, EnginePlayer, GameSetup, Roster, player};
+use sternhalma_engine::{Config, EnginePlayer, GameSetup, Roster};
+use sternhalma_ggp::MemoryBudget;
 
 /// The words with which a line of an engine can begin.
 const REPLIES: [&str; 7] = ["id", "option", "ugiok", "readyok", "bestmove", "info", "response"];
@@ -20,7 +21,10 @@ struct QuickPlayers;
 impl UgiHost for QuickPlayers {
     fn player(&mut self, config: &Config, setup: GameSetup) -> Result<Box<dyn EnginePlayer>, String> {
         match config {
-            Config::Greedy | Config::Random => player(config, setup, None),
+            Config::Greedy | Config::Random => {
+                let player = config.prepare(setup, None).map_err(|error| error.to_string())?;
+                player.start(&MemoryBudget::unlimited()).map_err(|error| error.to_string())
+            }
             _ => Err("this player is too slow".to_owned()),
         }
     }

@@ -12,8 +12,8 @@ use pyo3::types::PyString;
 use sternhalma_data::{RuleSet, Side};
 use sternhalma_engine::ugi::{action_text, legal_action};
 use sternhalma_engine::{
-    Action, ChineseCheckers, Config, Distances, Filter, Follower, GameSetup, GameState, Outcome, Repetitions, Roster,
-    SearchValue, analyse, player_within,
+    Action, ChineseCheckers, Config, Distances, Filter, Follower, GameSetup, GameState, Outcome, PreparedPlayer,
+    Repetitions, Roster, SearchValue, analyse,
 };
 use sternhalma_ggp::messages::shorten_quotes;
 use sternhalma_ggp::{Game, Limits, MemoryBudget};
@@ -295,9 +295,7 @@ pub type FoundMove = (String, Option<(&'static str, f64)>, u32, u64, u64, f64, V
 pub struct Player {
     player: Mutex<Follower>,
     text: String,
-    config: Config,
-    distances: Distances,
-    setup: GameSetup,
+    prepared: PreparedPlayer,
     seed: u64,
 }
 
@@ -307,11 +305,9 @@ impl Player {
         &self.text
     }
 
-    /// Returns the parts from which a tournament on a board creates the player again, or the board of the player if it
-    /// is another one.
-    pub fn parts(&self, board: sternhalma_data::Board) -> Result<(Config, Distances), sternhalma_data::Board> {
-        let own = self.setup.board;
-        if board == own { Ok((self.config.clone(), self.distances.clone())) } else { Err(own) }
+    /// Returns the parts from which a tournament starts the player again.
+    pub fn prepared(&self) -> &PreparedPlayer {
+        &self.prepared
     }
 }
 
@@ -348,10 +344,12 @@ impl Player {
             );
             PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &CString::new(text)?, 2)?;
         }
-        let player = player_within(&config, setup, Some(&distances), &budget);
-        let player = player.map_err(|reason| PyValueError::new_err(shorten_quotes(&format!("{text}: {reason}"))))?;
+        let refused =
+            |reason: &dyn std::error::Error| PyValueError::new_err(shorten_quotes(&format!("{text}: {reason}")));
+        let prepared = config.prepare(setup, Some(&distances)).map_err(|error| refused(&error))?;
+        let player = prepared.start(&budget).map_err(|error| refused(&error))?;
         let text = text.to_owned();
-        Ok(Player { player: Mutex::new(Follower::new(player)), text, config, distances, setup, seed })
+        Ok(Player { player: Mutex::new(Follower::new(player)), text, prepared, seed })
     }
 
     /// Returns up to `lines` moves of a position, best first. The player follows the moves since the first position.
@@ -366,7 +364,7 @@ impl Player {
         seconds: Option<f64>,
         lines: usize,
     ) -> PyResult<Vec<FoundMove>> {
-        if position.game.setup() != self.setup {
+        if position.game.setup() != self.prepared.setup() {
             let text = |setup: GameSetup| {
                 format!(
                     "{} with the ply limit {} and the rules {}",
@@ -375,13 +373,14 @@ impl Player {
                     setup.rules.option_name()
                 )
             };
-            let (expected, found) = (text(self.setup), text(position.game.setup()));
+            let (expected, found) = (text(self.prepared.setup()), text(position.game.setup()));
             return Err(PyValueError::new_err(format!("the player is of {expected}, and the position of {found}")));
         }
         check_open(position)?;
         let limits = search_limits(playouts, nodes, depth, seconds)?;
-        if !self.config.ends_by(&limits) {
-            let search = self.config.search_name();
+        let config = self.prepared.config();
+        if !config.ends_by(&limits) {
+            let search = config.search_name();
             return Err(PyValueError::new_err(format!("a search by {search} does not end by these limits")));
         }
         let found = run_until_stopped(py, |stop| {

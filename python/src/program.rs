@@ -8,7 +8,7 @@ use std::time::Duration;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sternhalma_engine::ugi::action_text;
-use sternhalma_engine::{ExternalCommand, ExternalPlayer};
+use sternhalma_engine::{ExternalCommand, ExternalPlayer, ProgramCommand};
 use sternhalma_ggp::Game;
 use sternhalma_ggp::arena::{Contestant, Fault, FaultKind, Request};
 use sternhalma_ggp::messages::shorten_quotes;
@@ -27,24 +27,21 @@ pub struct Program {
     player: Mutex<Option<ExternalPlayer>>,
     /// Whether `player` is `None`, without waiting for a search.
     is_closed: AtomicBool,
-    command: String,
-    options: Vec<(String, String)>,
-    dir: Option<PathBuf>,
+    command: ProgramCommand,
     patience: Duration,
     name: String,
     seed: u64,
 }
 
 impl Program {
-    /// Returns the command, for a tournament that starts processes of its own.
+    /// Returns the command.
+    pub fn command(&self) -> &ProgramCommand {
+        &self.command
+    }
+
+    /// Returns the program as a player of a tournament, which starts processes of its own.
     pub fn external(&self) -> ExternalCommand {
-        ExternalCommand {
-            command: self.command.clone(),
-            options: self.options.clone(),
-            dir: self.dir.clone(),
-            patience: self.patience,
-            log: None,
-        }
+        ExternalCommand::new(self.command.clone(), self.patience, None)
     }
 }
 
@@ -74,13 +71,13 @@ impl Program {
         seed: u64,
     ) -> PyResult<Program> {
         let patience = patience_of(patience)?;
-        let player = ExternalPlayer::new(&command, options.clone(), dir.clone());
-        let player = player.map_err(|error| exceptions::NotationError::new_err(message(&error)))?;
-        let mut player = player.with_starting_patience(patience);
+        let command = ProgramCommand::new(&command, options, dir);
+        let command = command.map_err(|error| exceptions::NotationError::new_err(message(&error)))?;
+        let mut player = ExternalPlayer::new(command.clone()).with_starting_patience(patience);
         let name = run_until_stopped(py, |stop| player.greet(patience, stop))?;
-        let name = name.map_err(|fault| program_error(&command, &fault))?;
+        let name = name.map_err(|fault| program_error(command.text(), &fault))?;
         let (player, is_closed) = (Mutex::new(Some(player)), AtomicBool::new(false));
-        Ok(Program { player, is_closed, command, options, dir, patience, name, seed })
+        Ok(Program { player, is_closed, command, patience, name, seed })
     }
 
     /// The name with which the program introduced itself.
@@ -128,7 +125,7 @@ impl Program {
                 let text = action_text(game.geometry(), action);
                 legal.contains(&action).then_some((text.clone(), spent)).ok_or_else(|| FaultKind::Illegal.fault(text))
             });
-            let (text, spent) = chosen.map_err(|fault| program_error(&self.command, &fault))?;
+            let (text, spent) = chosen.map_err(|fault| program_error(self.command.text(), &fault))?;
             Ok::<_, PyErr>((text, spent, player.value()))
         })?;
         let (text, spent, value) = found?;

@@ -8,8 +8,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sternhalma_builder::thread_count;
 use sternhalma_engine::{
-    BoardBackend, BoardPlayer, Distances, ExternalCommand, GameSetup, Roster, RuleSet, introduce, machine_rate,
-    player_within,
+    BoardBackend, BoardPlayer, Distances, ExternalCommand, GameSetup, ProgramCommand, Roster, RuleSet, introduce,
+    machine_rate,
 };
 use sternhalma_ggp::arena::{
     ArenaError, Backend, Budget, Entrant, GameLog, GameRecord, MOVE_NODES, Origin, PAIRING_GAMES, RoundSpec,
@@ -90,7 +90,7 @@ impl Contender {
     fn label(&self) -> String {
         match self {
             Contender::Player(player) => player.get().text().to_owned(),
-            Contender::Program(program) => program.get().external().command,
+            Contender::Program(program) => program.get().command().text().to_owned(),
             Contender::Text(text) => text.strip_prefix(PROGRAM).unwrap_or(text).trim().to_owned(),
         }
     }
@@ -194,7 +194,7 @@ impl Arguments {
             (true, None) => return Err(wrong("adjudicate=True needs a table")),
             (adjudicate, distances) => distances.filter(|_| adjudicate),
         };
-        BoardBackend::new(setup, players, adjudicator).map_err(arena_error)
+        Ok(BoardBackend::new(setup, players, adjudicator))
     }
 
     fn board_player(
@@ -204,30 +204,32 @@ impl Arguments {
         distances: Option<&Distances>,
     ) -> PyResult<BoardPlayer> {
         let board = setup.board;
-        let (config, distances) = match contender {
+        let prepared = match contender {
             Contender::Program(program) => return Ok(BoardPlayer::External(program.get().external())),
             Contender::Text(text) => match text.strip_prefix(PROGRAM) {
                 Some(command) => {
                     let patience = patience_of(self.patience)?;
-                    let (command, options) = (command.trim().to_owned(), Vec::new());
-                    let external = ExternalCommand { command, options, dir: None, patience, log: None };
-                    return Ok(BoardPlayer::External(external));
+                    let command = ProgramCommand::new(command.trim(), Vec::new(), None);
+                    let command = command.map_err(|error| wrong(message(&error)))?;
+                    return Ok(BoardPlayer::External(ExternalCommand::new(command, patience, None)));
                 }
                 None => {
                     let config = Roster::built_in().config(text);
                     let config = config.map_err(|error| exceptions::NotationError::new_err(message(&error)))?;
-                    (config, distances.cloned().unwrap_or_else(|| Distances::estimated(board)))
+                    let distances = distances.cloned().unwrap_or_else(|| Distances::estimated(board));
+                    let prepared = config.prepare(setup, Some(&distances));
+                    prepared.map_err(|error| wrong(format!("{}: {error}", contender.label())))?
                 }
             },
-            Contender::Player(player) => player.get().parts(board).map_err(|other| {
-                wrong(format!("{}: the player is of {other}, and the tournament of {board}", contender.label()))
-            })?,
+            Contender::Player(player) => match player.get().prepared() {
+                prepared if prepared.setup().board == board => prepared.for_games(setup),
+                prepared => {
+                    let (label, other) = (contender.label(), prepared.setup().board);
+                    return Err(wrong(format!("{label}: the player is of {other}, and the tournament of {board}")));
+                }
+            },
         };
-        let distances = config.needs_table().then_some(distances);
-        // The test of the player takes as little memory as possible.
-        player_within(&config, setup, distances.as_ref(), &MemoryBudget::new(0))
-            .map_err(|reason| wrong(format!("{}: {reason}", contender.label())))?;
-        Ok(BoardPlayer::BuiltIn(Box::new(config), distances))
+        Ok(BoardPlayer::BuiltIn(Box::new(prepared)))
     }
 }
 

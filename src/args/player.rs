@@ -3,12 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use clap::Args;
 use sternhalma_data::Board;
 use sternhalma_data::table::Coverage;
-use sternhalma_engine::{Config, Distances, EnginePlayer, GameSetup, PLY_LIMIT, Roster, player_within};
-use sternhalma_ggp::MemoryBudget;
+use sternhalma_engine::{Config, Distances, PLY_LIMIT, Roster};
 
 use crate::context::CommandContext;
 use crate::output::status;
@@ -31,13 +30,6 @@ pub struct PlayerArgs {
 /// The default player.
 pub const DEFAULT_PLAYER: &str = "sternhalma";
 
-/// Creates players of one game.
-pub struct PlayerFactory {
-    setup: GameSetup,
-    distances: Option<Distances>,
-    memory: MemoryBudget,
-}
-
 impl PlayerArgs {
     pub fn roster(&self) -> Result<Roster> {
         roster(self.file.as_deref())
@@ -48,28 +40,20 @@ impl PlayerArgs {
         self.table.as_deref()
     }
 
-    /// Returns a factory for these players. Opens the table if one of the
-    /// players needs a table.
+    /// Opens the table of the board if one of the players needs a table.
     ///
     /// # Errors
     ///
-    /// Fails if the table cannot be opened, or one of the players cannot be created.
-    pub fn factory(
+    /// Fails if the table cannot be opened.
+    pub fn distances(
         &self,
         ctx: &CommandContext,
-        setup: GameSetup,
+        board: Board,
         configs: &[Config],
         coverage: Coverage,
-        memory: &MemoryBudget,
-    ) -> Result<PlayerFactory> {
-        let board = setup.board.for_two()?;
-        let mut distances = None;
-        if configs.iter().any(Config::needs_table) {
-            distances = Some(self::distances(ctx, board, self.table.as_deref(), coverage)?);
-        }
-        let factory = PlayerFactory { setup, distances, memory: memory.clone() };
-        configs.iter().try_for_each(|config| factory.player(config).map(|_| ()))?;
-        Ok(factory)
+    ) -> Result<Option<Distances>> {
+        let needed = configs.iter().any(Config::needs_table);
+        needed.then(|| distances(ctx, board, self.table.as_deref(), coverage)).transpose()
     }
 }
 
@@ -124,15 +108,4 @@ pub fn distances_or_estimates(ctx: &CommandContext, board: Board, name: Option<&
         return Ok(Distances::estimated(board));
     }
     distances(ctx, board, name, Coverage::Prefix)
-}
-
-impl PlayerFactory {
-    pub fn setup(&self) -> GameSetup {
-        self.setup
-    }
-
-    pub fn player(&self, config: &Config) -> Result<Box<dyn EnginePlayer>> {
-        let player = player_within(config, self.setup, self.distances.as_ref(), &self.memory);
-        player.map_err(|reason| anyhow!(reason))
-    }
 }

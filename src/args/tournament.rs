@@ -10,8 +10,8 @@ use serde::Deserialize;
 use sternhalma_data::RuleSet;
 use sternhalma_engine::PLY_LIMIT;
 use sternhalma_ggp::arena::{
-    ArenaError, Budget, Entrant, OPENING_PLIES, OpeningsError, PAIRING_GAMES, PublishedResult, RoundSpec, RulesEngine,
-    Schedule, Scoring, Shard, SprtSpec, TEST_GAMES, TimeControl,
+    Budget, Entrant, OPENING_PLIES, OpeningsError, PAIRING_GAMES, PublishedResult, RoundSpec, RulesEngine, Schedule,
+    Scoring, Shard, SprtSpec, TEST_GAMES, TimeControl,
 };
 use sternhalma_ggp::messages::suggestion;
 use sternhalma_ggp::policy::PolicyText;
@@ -549,27 +549,14 @@ impl OpeningsFile {
         self.lines.iter().map(|(_, text)| text.clone()).collect()
     }
 
-    /// Checks each opening.
-    ///
-    /// # Errors
-    ///
-    /// Returns the first error of `check`, with the file and the line.
-    pub fn check(&self, mut check: impl FnMut(&str) -> Result<()>) -> Result<()> {
-        self.lines.iter().try_for_each(|(line, text)| check(text).with_context(|| self.place(*line)))
-    }
-
     /// Returns an error about the openings with the file and the line.
-    pub fn locate(&self, error: ArenaError) -> anyhow::Error {
+    pub fn locate(&self, error: OpeningsError) -> anyhow::Error {
         let line = match &error {
-            ArenaError::Openings(OpeningsError::Listed { index, .. }) => self.lines.get(*index),
+            OpeningsError::Listed { index, .. } => self.lines.get(*index),
             _ => None,
         };
-        let place = line.map(|(line, _)| self.place(*line));
+        let place = line.map(|(line, _)| format!("{}: line {line}", self.path.display()));
         place.into_iter().fold(error.into(), anyhow::Error::context)
-    }
-
-    fn place(&self, line: usize) -> String {
-        format!("{}: line {line}", self.path.display())
     }
 }
 

@@ -1,10 +1,10 @@
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use serde::Serialize;
 use sternhalma_data::{Geometry, Probe, Side};
 use sternhalma_engine::{
-    AnalysedMove, ChineseCheckers, Distances, Follower, GameState, Outcome, SearchValue, analyse, player_within, ugi,
+    AnalysedMove, ChineseCheckers, Distances, Follower, GameState, Outcome, SearchValue, analyse, ugi,
 };
 
 use crate::args::engine::EngineArgs;
@@ -87,8 +87,8 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let found = match history.outcome() {
         Some(_) => Vec::new(),
         None => {
-            let player = player_within(&config, game.setup(), Some(&distances), &args.engine.memory.budget());
-            let mut follower = Follower::new(player.map_err(|reason| anyhow!(reason))?);
+            let player = config.prepare(game.setup(), Some(&distances))?;
+            let mut follower = Follower::new(player.start(&args.engine.memory.budget())?);
             let player =
                 follower.follow_anew(history.start(), &history.actions().collect::<Vec<_>>(), args.engine.seed);
             analyse(player, state, args.engine.limits.limits(), args.lines as usize, &AtomicBool::new(false))

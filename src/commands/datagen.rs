@@ -3,13 +3,12 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 
-use anyhow::{Error, Result, anyhow, bail};
+use anyhow::{Result, bail};
 use serde_json::json;
 use sternhalma_data::table::Coverage;
-use sternhalma_engine::{ChineseCheckers, Filter, GameSetup, learned_weights};
+use sternhalma_engine::{GameSetup, LearnedWeights};
 use sternhalma_ggp::MemoryBudget;
-use sternhalma_ggp::arena::ArenaGame;
-use sternhalma_trainer::{GameFile, SelfPlay, SelfPlaySetup, generate};
+use sternhalma_trainer::{GameFile, SelfPlay, SelfPlayError, SelfPlaySetup, generate};
 
 use crate::args::board::BoardArgs;
 use crate::args::output::OutputPath;
@@ -73,22 +72,21 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let game = GameSetup::new(board).with_rules(args.rules.rules).with_ply_limit(args.players.ply_limit);
     let config = args.players.roster()?.config(&args.player)?;
     let memory = MemoryBudget::new(search_memory(None));
-    let factory = args.players.factory(ctx, game, std::slice::from_ref(&config), Coverage::Prefix, &memory)?;
+    let distances = distances(ctx, board, args.players.table(), Coverage::Prefix)?;
+    let player = config.prepare(game, Some(&distances))?;
     let setup = SelfPlaySetup {
         parameters: toml::to_string(&config)?,
-        weights: learned_weights(&config, board).map_err(Error::msg)?.map(|weights| weights.checksum()),
+        weights: player.weights().map(LearnedWeights::checksum),
         seed: args.seed,
         opening_plies: [*args.opening_plies.start(), *args.opening_plies.end()],
         ..SelfPlaySetup::new(game, &args.player, args.nodes)
     };
     let openings = args.openings.as_deref().map(OpeningsFile::read).transpose()?;
-    if let Some(openings) = &openings {
-        let rules = ChineseCheckers::of(game, Filter::All);
-        openings.check(|text| rules.opening(text).map(drop).map_err(Error::msg))?;
-    }
-    let openings = openings.map_or_else(Vec::new, |openings| openings.texts());
-    let distances = distances(ctx, board, args.players.table(), Coverage::Prefix)?;
-    let play = SelfPlay::new(setup, &openings, distances).map_err(|why| anyhow!(why))?;
+    let texts = openings.as_ref().map_or_else(Vec::new, OpeningsFile::texts);
+    let play = SelfPlay::new(setup, &texts, distances).map_err(|error| match (error, &openings) {
+        (SelfPlayError::Openings(error), Some(openings)) => openings.locate(error),
+        (error, _) => error.into(),
+    })?;
     let stop = ctx.stop()?;
     // A run without a first game leaves no file.
     play.check_opening(0, &stop)?;
@@ -101,10 +99,9 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         status!("{path} is complete");
     } else {
         let mut progress = SearchProgress::resumed(file.positions(), args.positions);
-        let player = || factory.player(&config).expect("the factory has created such a player");
         let threads = NonZeroUsize::new(args.threads.get()).unwrap_or(NonZeroUsize::MIN);
         let report = &mut |positions| progress.advance_to(positions);
-        let generated = generate(&play, &player, &mut file, args.positions, threads, &stop, report);
+        let generated = generate(&play, (&player, &memory), &mut file, args.positions, threads, &stop, report);
         progress.finish();
         generated?;
     }

@@ -8,7 +8,7 @@ use indicatif::HumanBytes;
 use sternhalma_data::table::Coverage;
 use sternhalma_data::{Board, Table};
 use sternhalma_engine::record::AnnotatedGame;
-use sternhalma_engine::{Distances, GameSetup, board_of, player_within};
+use sternhalma_engine::{Distances, GameSetup, board_of};
 use sternhalma_server::SavedGame;
 
 use super::tournament::read_logged;
@@ -120,8 +120,7 @@ impl Args {
         let config = roster(self.players.as_deref())?.config(name)?;
         let distances = table.map_or_else(|| Distances::estimated(board), Distances::new);
         let setup = GameSetup { board, rules: game.rules, ply_limit: game.ply_limit };
-        let player = player_within(&config, setup, Some(&distances), &self.memory.budget());
-        let player = player.map_err(|reason| anyhow!(reason))?;
+        let player = config.prepare(setup, Some(&distances))?.start(&self.memory.budget())?;
         let stop = ctx.stop()?;
         let mut progress = SearchProgress::new(saved.positions() as u64);
         saved.search(player, self.seed, self.limits.limits(), &stop, &mut || progress.advance());

@@ -16,10 +16,9 @@ use sternhalma_ggp::messages::suggestion;
 use crate::args::board::BoardArgs;
 use crate::args::limits::{DEFAULT_BUDGET, LimitArgs};
 use crate::args::output::OutputPath;
-use crate::args::player::{PlayerArgs, PlayerFactory};
+use crate::args::player::PlayerArgs;
 use crate::args::threads::threads;
 use crate::context::CommandContext;
-use crate::error::one_line;
 use crate::output::{self, CommandOutcome, status};
 use crate::progress::games_time;
 use crate::resources::search_memory;
@@ -73,25 +72,24 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let mut players = args.player.iter().map(|name| roster.config(name)).collect::<Result<Vec<Config>, _>>()?;
     let memory = MemoryBudget::new(search_memory(None));
     let game = GameSetup::new(args.board.board()?).with_ply_limit(args.players.ply_limit);
-    let factory = args.players.factory(ctx, game, &players, Coverage::Complete, &memory)?;
+    let distances = args.players.distances(ctx, game.board.for_two()?, &players, Coverage::Complete)?;
     let others = players.split_off(1);
-    let setup =
-        TuningSetup { player: players.remove(0), others, tuning: tuning(args)?, terms: schedule(args, &factory) };
+    let setup = TuningSetup { player: players.remove(0), others, tuning: tuning(args)?, terms: schedule(args) };
     let (mut log, known) = match &args.trace {
         Some(path) => Log::<Trial>::open(path, &setup).map(|(log, known)| (Some(log), known))?,
         None => (None, Vec::new()),
     };
     let stop = ctx.stop()?;
     let threads = threads(args.threads);
-    let game = ChineseCheckers::of(factory.setup(), Filter::All);
+    let game = ChineseCheckers::of(game, Filter::All);
     // The reason why a player cannot be created, which ends the run.
     let refused = RefCell::new(None);
     // A trial: a match of entrant 0, the variant, against entrant 1, the present player.
     let play = |variant: &Config, present: &Config, seed: u64| -> Option<Score> {
+        let players = [variant, present].map(|config| config.prepare(game.setup(), distances.as_ref()));
         let contestants = |entrant: usize| -> Result<Box<dyn Contestant<ChineseCheckers>>, String> {
-            Ok(Box::new(EngineContestant::new(
-                factory.player([variant, present][entrant]).map_err(|error| one_line(&error))?,
-            )))
+            let player = players[entrant].as_ref().map_err(ToString::to_string)?;
+            Ok(Box::new(EngineContestant::new(player.start(&memory).map_err(|error| error.to_string())?)))
         };
         let mut standings = Standings::new(Schedule { seed, ..setup.terms.clone() });
         let tournament = TournamentSetup { game: &game, contestants: &contestants, adjudicator: None };
@@ -151,10 +149,10 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
 const FOREVER: u64 = 1 << 40;
 
 /// Returns the schedule of the games between a variant and the present player.
-fn schedule(args: &Args, factory: &PlayerFactory) -> Schedule {
+fn schedule(args: &Args) -> Schedule {
     Schedule {
         opening_plies: args.opening_plies,
-        ply_limit: factory.setup().ply_limit,
+        ply_limit: args.players.ply_limit,
         margin: FOREVER,
         patience: FOREVER,
         seed: args.seed,

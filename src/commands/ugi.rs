@@ -93,10 +93,13 @@ struct Host<'a> {
 
 impl UgiHost for Host<'_> {
     fn player(&mut self, config: &Config, setup: GameSetup) -> Result<Box<dyn EnginePlayer>, String> {
-        let (configs, memory) = (std::slice::from_ref(config), MemoryBudget::new(self.memory));
-        self.used = memory.clone();
-        let factory = self.players.factory(&self.ctx, setup, configs, Coverage::Prefix, &memory);
-        factory.and_then(|factory| factory.player(config)).map_err(|error| one_line(&error))
+        self.used = MemoryBudget::new(self.memory);
+        let start = || -> Result<Box<dyn EnginePlayer>> {
+            let (board, configs) = (setup.board.for_two()?, std::slice::from_ref(config));
+            let distances = self.players.distances(&self.ctx, board, configs, Coverage::Prefix)?;
+            Ok(config.prepare(setup, distances.as_ref())?.start(&self.used)?)
+        };
+        start().map_err(|error| one_line(&error))
     }
 
     fn tables_dir(&self) -> Option<PathBuf> {

@@ -159,6 +159,19 @@ fn assert_described(value: &Value, described: &BTreeSet<&str>, command: &str) {
 /// Links between documents lead to existing files and headings, and the index
 /// lists every page.
 #[test]
+fn readmes_list_all_examples() {
+    for name in ["data", "builder", "ggp", "engine", "trainer", "server"] {
+        let readme = fs::read_to_string(repository().join(name).join("README.md")).unwrap();
+        for example in fs::read_dir(repository().join(name).join("examples")).unwrap() {
+            let example = example.unwrap().path();
+            let example = example.file_stem().unwrap().to_str().unwrap();
+            let forms = [format!("--example {example}`"), format!("`{example}`")];
+            assert!(forms.iter().any(|form| readme.contains(form)), "{name}/README.md lacks the example `{example}`");
+        }
+    }
+}
+
+#[test]
 fn links_lead_somewhere() {
     let docs = repository().join("docs");
     let pages: Vec<PathBuf> = [docs.clone(), docs.join("tutorials")]

@@ -7,15 +7,15 @@ use crate::common::PATIENCE;
 use rand::SeedableRng;
 use sternhalma_data::Board;
 use sternhalma_engine::{
-    Action, ChineseCheckers, EngineContestant, ExternalPlayer, Filter, GameSetup, GameState, Roster, player,
+    Action, ChineseCheckers, EngineContestant, ExternalPlayer, Filter, GameSetup, GameState, ProgramCommand, Roster,
 };
 use sternhalma_ggp::arena::{Contestant, Fault, FaultKind, GameClock, Request, derive_seed};
-use sternhalma_ggp::{Game, Limits, Rng, SearchStats};
+use sternhalma_ggp::{Game, Limits, MemoryBudget, Rng, SearchStats};
 
 fn peer(args: &str, options: &[(&str, &str)]) -> ExternalPlayer {
     let command = format!("'{}' ugi --side 5 --pieces 3 --tables /nowhere {args}", env!("CARGO_BIN_EXE_sternhalma"));
     let options = options.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
-    ExternalPlayer::new(&command, options, None).unwrap()
+    ExternalPlayer::new(ProgramCommand::new(&command, options, None).unwrap())
 }
 
 fn game() -> ChineseCheckers {
@@ -61,7 +61,15 @@ fn between<C: Contestant<ChineseCheckers>>(
 /// Plays the same game in this process, and returns its actions.
 fn here(names: [&str; 2], start: &GameState, seeds: [u64; 2], limits: Limits) -> Vec<Action> {
     let roster = Roster::built_in();
-    let made = |name| player(&roster.config(name).unwrap(), GameSetup::new(Board::new(5, 3).unwrap()), None).unwrap();
+    let made = |name| {
+        roster
+            .config(name)
+            .unwrap()
+            .prepare(GameSetup::new(Board::new(5, 3).unwrap()), None)
+            .unwrap()
+            .start(&MemoryBudget::unlimited())
+            .unwrap()
+    };
     between(&mut names.map(|name| EngineContestant::new(made(name))), start, seeds, limits).0
 }
 

@@ -7,7 +7,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sternhalma_engine::EnginePlayer;
+use sternhalma_engine::{AllocationError, PreparedPlayer};
+use sternhalma_ggp::MemoryBudget;
 
 use crate::file::{GameFile, GameFileError};
 use crate::game::TrainingGame;
@@ -29,22 +30,26 @@ pub enum GenerateError {
     /// A game has no opening.
     #[error(transparent)]
     Opening(#[from] OpeningError),
+    /// The memory of a player cannot be allocated.
+    #[error(transparent)]
+    Memory(#[from] AllocationError),
 }
 
-/// A game with its number, or the error of its opening.
-type Generated = Result<(u64, TrainingGame), OpeningError>;
+/// A game with its number.
+type Generated = Result<(u64, TrainingGame), GenerateError>;
 
 /// Appends games to a file until it has a number of positions, or until `stop` is set. The games and their order do
 /// not depend on the number of threads.
 ///
-/// `player` creates the player of a thread. `report` gets the number of positions after each game.
+/// The players of all threads share `memory`. `report` gets the number of positions after each game.
 ///
 /// # Errors
 ///
-/// Returns an error if the file cannot be written, or if a game has no opening. All earlier games remain.
+/// Returns an error if the file cannot be written, if a game has no opening, or if the memory of a player cannot be
+/// allocated. All earlier games remain.
 pub fn generate(
     play: &SelfPlay,
-    player: &(dyn Fn() -> Box<dyn EnginePlayer> + Sync),
+    (player, memory): (&PreparedPlayer, &MemoryBudget),
     file: &mut GameFile,
     positions: u64,
     threads: NonZeroUsize,
@@ -62,11 +67,16 @@ pub fn generate(
         for _ in 0..threads.get() {
             let (sender, next, ended) = (sender.clone(), &next, &ended);
             scope.spawn(move || {
-                let mut player = player();
+                let mut player = match player.start(memory) {
+                    Ok(player) => player,
+                    // The receiver has ended if it does not take the error.
+                    Err(error) => return drop(sender.send(Err(error.into()))),
+                };
                 while !ended.load(Relaxed) {
                     let number = next.fetch_add(1, Relaxed);
                     let game = play.game_of(&mut *player, number, ended).transpose();
-                    let Some(game) = game.map(|game| game.map(|game| (number, game))) else { break };
+                    let game = game.map(|game| game.map(|game| (number, game)).map_err(GenerateError::from));
+                    let Some(game) = game else { break };
                     if sender.send(game).is_err() {
                         break;
                     }
@@ -115,5 +125,5 @@ fn write_in_order(
         }
     }
     file.append(&block)?;
-    failed.map_or(Ok(()), |error| Err(error.into()))
+    failed.map_or(Ok(()), Err)
 }

@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use serde::{Deserialize, Serialize};
 use sternhalma_data::{Board, BoardError, RuleSet, Side};
 use sternhalma_engine::{ChineseCheckers, Distances, EnginePlayer, Filter, GameSetup, GameState, Outcome, Repetitions};
-use sternhalma_ggp::arena::{ArenaGame, MAX_OPENING_PLIES};
+use sternhalma_ggp::arena::{ArenaGame, MAX_OPENING_PLIES, OpeningsError};
 use sternhalma_ggp::{Game, Limits, Rng, derive_seed};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -88,6 +88,21 @@ pub struct OpeningError {
     most: u32,
 }
 
+/// An error of a setup.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SelfPlayError {
+    /// Two armies do not fit on the board.
+    #[error(transparent)]
+    Board(#[from] BoardError),
+    /// A listed opening is invalid.
+    #[error(transparent)]
+    Openings(#[from] OpeningsError),
+    /// There are too many random plies.
+    #[error("expected 0 to {MAX_OPENING_PLIES} random plies of an opening, got {0}")]
+    Plies(u32),
+}
+
 /// Plays the games of a setup. Each game depends on the setup and its number alone.
 pub struct SelfPlay {
     game: ChineseCheckers,
@@ -104,13 +119,16 @@ impl SelfPlay {
     /// # Errors
     ///
     /// Returns an error if two armies do not fit, an opening is invalid, or the random plies are too many.
-    pub fn new(mut setup: SelfPlaySetup, openings: &[String], distances: Distances) -> Result<SelfPlay, String> {
+    pub fn new(mut setup: SelfPlaySetup, openings: &[String], distances: Distances) -> Result<SelfPlay, SelfPlayError> {
         if let Some(plies) = setup.opening_plies.into_iter().find(|&plies| plies > MAX_OPENING_PLIES) {
-            return Err(format!("expected 0 to {MAX_OPENING_PLIES} random plies of an opening, got {plies}"));
+            return Err(SelfPlayError::Plies(plies));
         }
-        let game = ChineseCheckers::of(setup.game().map_err(|error| error.to_string())?, Filter::All);
-        let mut starts =
-            openings.iter().map(|text| Ok(game.opening(text)?.state)).collect::<Result<Vec<GameState>, String>>()?;
+        let game = ChineseCheckers::of(setup.game()?, Filter::All);
+        let opening = |(index, text): (usize, &String)| match game.opening(text) {
+            Ok(opening) => Ok(opening.state),
+            Err(reason) => Err(OpeningsError::Listed { index, reason }),
+        };
+        let mut starts = openings.iter().enumerate().map(opening).collect::<Result<Vec<GameState>, _>>()?;
         setup.openings = (!starts.is_empty()).then(|| xxh3_64(openings.join("\n").as_bytes()));
         setup.table = distances.table().map(|table| table.checksum());
         if starts.is_empty() {

@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use sternhalma_data::Board;
 use sternhalma_engine::{
-    ChineseCheckers, Config, Distances, EnginePlayer, Filter, GameSetup, LearnedWeights, Outcome, PvsConfig, Roster,
-    RuleSet, player,
+    ChineseCheckers, Config, Distances, EnginePlayer, Filter, GameSetup, LearnedWeights, Outcome, PreparedPlayer,
+    PvsConfig, Roster, RuleSet,
 };
+use sternhalma_ggp::MemoryBudget;
 
 use super::*;
 
@@ -26,9 +27,13 @@ fn play() -> SelfPlay {
     SelfPlay::new(setup(), &[], Distances::estimated(board())).unwrap()
 }
 
-fn new_player() -> Box<dyn EnginePlayer> {
+fn prepared() -> PreparedPlayer {
     let config = Roster::built_in().config(PLAYER).unwrap();
-    player(&config, setup().game().unwrap(), Some(&Distances::estimated(board()))).unwrap()
+    config.prepare(setup().game().unwrap(), Some(&Distances::estimated(board()))).unwrap()
+}
+
+fn new_player() -> Box<dyn EnginePlayer> {
+    prepared().start(&MemoryBudget::unlimited()).unwrap()
 }
 
 #[test]
@@ -43,12 +48,20 @@ fn a_game_that_cannot_begin_is_an_error() {
         assert_eq!(play.check_opening(7, &AtomicBool::new(true)), Ok(()), "a stopped search draws nothing");
         let dir = tempfile::tempdir().unwrap();
         let (mut file, _) = GameFile::open(&dir.path().join("games"), play.setup()).unwrap();
-        let generated = generate(&play, &new_player, &mut file, 10, NonZeroUsize::MIN, &none, &mut |_| ());
+        let generated = generate(
+            &play,
+            (&prepared(), &MemoryBudget::unlimited()),
+            &mut file,
+            10,
+            NonZeroUsize::MIN,
+            &none,
+            &mut |_| (),
+        );
         assert!(matches!(generated, Err(GenerateError::Opening(_))), "{generated:?}");
     }
     let setup = SelfPlaySetup { opening_plies: [4, 10_001], ..setup() };
     let error = SelfPlay::new(setup, &[], Distances::estimated(board())).err().unwrap();
-    assert_eq!(error, "expected 0 to 10000 random plies of an opening, got 10001");
+    assert_eq!(error.to_string(), "expected 0 to 10000 random plies of an opening, got 10001");
 }
 
 fn some_games(count: u64) -> Vec<TrainingGame> {
@@ -73,7 +86,8 @@ fn generated(path: &Path, positions: u64, threads: usize, stop_after: Option<u64
     let stop = AtomicBool::new(false);
     let mut report = |positions| stop.store(stop_after.is_some_and(|most| positions >= most), Relaxed);
     let threads = NonZeroUsize::new(threads).unwrap();
-    generate(&play(), &new_player, &mut file, positions, threads, &stop, &mut report).unwrap();
+    generate(&play(), (&prepared(), &MemoryBudget::unlimited()), &mut file, positions, threads, &stop, &mut report)
+        .unwrap();
     std::fs::read(path).unwrap()
 }
 

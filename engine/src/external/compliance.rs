@@ -6,7 +6,7 @@ use sternhalma_ggp::Game;
 
 use super::process::{ExternalProgram, Process, Wait, excerpt};
 use super::replies::{self, Introduction};
-use super::{ExternalPlayerError, RULES, option, parse_command};
+use super::{ExternalPlayerError, ProgramCommand, RULES, option};
 use crate::game::{ChineseCheckers, GameState};
 use crate::repetition::Repetitions;
 use crate::ugi::action_text;
@@ -103,7 +103,7 @@ pub fn check_compliance(
     game: ChineseCheckers,
     mut report: impl FnMut(&ComplianceCheck),
 ) -> Result<bool, ExternalPlayerError> {
-    let program = parse_command(command, None)?;
+    let ProgramCommand { program, .. } = ProgramCommand::new(command, Vec::new(), None)?;
     let mut checker = Checker { program, game, process: None, lines: Vec::new() };
     let mut all = true;
     let mut add = |name: &'static str, result: Result<(), String>| {

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
 use sternhalma_data::{Geometry, RuleSet};
 use sternhalma_ggp::arena::{Contestant, Fault, FaultKind, Request, SearchValue};
 use sternhalma_ggp::{Game, SearchStats};
@@ -43,8 +44,7 @@ const STOPPING: Duration = Duration::from_millis(200);
 /// process group, which is killed with it. Dropping the player sends `quit`
 /// first and waits 200 ms.
 pub struct ExternalPlayer {
-    program: ExternalProgram,
-    options: Vec<(String, String)>,
+    command: ProgramCommand,
     starting: Duration,
     running: Option<Running>,
     position: PositionCommand,
@@ -75,13 +75,20 @@ struct PositionCommand {
     moves: String,
 }
 
-impl ExternalPlayer {
-    /// Creates a player from a command line and options.
+/// The command line of an external program, and the options that are set before each game.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ProgramCommand {
+    text: String,
+    program: ExternalProgram,
+    options: Vec<(String, String)>,
+}
+
+impl ProgramCommand {
+    /// Parses a command line.
     ///
     /// The command line is split into words as in a POSIX shell, without
-    /// expansion. The options are set before each game. The program runs in
-    /// `dir`, if given; a relative path to the program is then relative to
-    /// `dir`.
+    /// expansion. The program runs in `dir`, if given; a relative path to the
+    /// program is then relative to `dir`.
     ///
     /// # Errors
     ///
@@ -91,22 +98,41 @@ impl ExternalPlayer {
         command: &str,
         options: Vec<(String, String)>,
         dir: Option<PathBuf>,
-    ) -> Result<ExternalPlayer, ExternalPlayerError> {
-        let program = parse_command(command, dir)?;
+    ) -> Result<ProgramCommand, ExternalPlayerError> {
+        let unbalanced = || ExternalPlayerError::Unbalanced(command.to_owned());
+        let mut words = shlex::split(command).ok_or_else(unbalanced)?.into_iter();
+        let path = words.next().filter(|path| !path.is_empty()).ok_or(ExternalPlayerError::Empty)?.into();
         let breaks =
             |(name, value): &&(String, String)| name.contains(char::is_control) || value.contains(char::is_control);
         if let Some((name, _)) = options.iter().find(breaks) {
             return Err(ExternalPlayerError::Control(name.clone()));
         }
-        Ok(ExternalPlayer {
-            program,
-            options,
+        let program = ExternalProgram { path, args: words.collect(), dir };
+        Ok(ProgramCommand { text: command.to_owned(), program, options })
+    }
+
+    /// Returns the command line.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the description that identifies the program in logs.
+    pub fn identity(&self) -> Value {
+        json!({ "command": self.text, "options": self.options, "dir": self.program.dir })
+    }
+}
+
+impl ExternalPlayer {
+    /// Creates a player.
+    pub fn new(command: ProgramCommand) -> ExternalPlayer {
+        ExternalPlayer {
+            command,
             starting: STARTING,
             running: None,
             position: PositionCommand::default(),
             trace: None,
             value: None,
-        })
+        }
     }
 
     /// Logs all lines of the protocol.
@@ -148,7 +174,7 @@ impl ExternalPlayer {
     ) -> Result<(), Fault> {
         self.position = PositionCommand::new(game, start);
         let mut running = self.take(self.starting, stop)?;
-        running.prepare(&self.options, game.rules(), seed, self.starting, stop)?;
+        running.prepare(&self.command.options, game.rules(), seed, self.starting, stop)?;
         self.running = Some(running);
         Ok(())
     }
@@ -157,17 +183,9 @@ impl ExternalPlayer {
     fn take(&mut self, patience: Duration, stop: &AtomicBool) -> Result<Running, Fault> {
         match self.running.take_if(|running| !running.process.has_ended()) {
             Some(running) => Ok(running),
-            None => Running::start(&self.program, &self.options, patience, stop, self.trace.clone()),
+            None => Running::start(&self.command, patience, stop, self.trace.clone()),
         }
     }
-}
-
-/// Parses a command line.
-fn parse_command(command: &str, dir: Option<PathBuf>) -> Result<ExternalProgram, ExternalPlayerError> {
-    let mut words =
-        shlex::split(command).ok_or_else(|| ExternalPlayerError::Unbalanced(command.to_owned()))?.into_iter();
-    let path = words.next().filter(|path| !path.is_empty()).ok_or(ExternalPlayerError::Empty)?.into();
-    Ok(ExternalProgram { path, args: words.collect(), dir })
 }
 
 /// A program that has introduced itself.
@@ -178,13 +196,12 @@ struct Running {
 
 impl Running {
     fn start(
-        program: &ExternalProgram,
-        options: &[(String, String)],
+        command: &ProgramCommand,
         patience: Duration,
         stop: &AtomicBool,
         trace: Option<ProtocolTrace>,
     ) -> Result<Running, Fault> {
-        let mut process = Process::start(program, trace).map_err(|error| FaultKind::Crash.fault(error))?;
+        let mut process = Process::start(&command.program, trace).map_err(|error| FaultKind::Crash.fault(error))?;
         let mut introduction = Introduction::default();
         process.say("ugi\n".to_owned())?;
         let mut wait = Wait::of(patience);
@@ -196,7 +213,7 @@ impl Running {
                 None => {}
             }
         }
-        introduction.check(options)?;
+        introduction.check(&command.options)?;
         Ok(Running { process, introduction })
     }
 

@@ -43,6 +43,11 @@ fn polite(go: &str, more: &str) -> String {
 /// A directory with a script and a list of the processes that it started.
 struct Script(TempDir);
 
+/// Returns a command without options.
+fn command(text: &str) -> ProgramCommand {
+    ProgramCommand::new(text, Vec::new(), None).unwrap()
+}
+
 impl Script {
     /// Creates a script. `$dir` is its directory; `own PID` records a process.
     fn new(text: &str) -> Script {
@@ -54,7 +59,7 @@ impl Script {
 
     fn peer(&self) -> ExternalPlayer {
         let dir = shlex::try_quote(self.0.path().to_str().unwrap()).unwrap().into_owned();
-        ExternalPlayer::new(&format!("sh {dir}/engine {dir}"), Vec::new(), None).unwrap().with_starting_patience(LONG)
+        ExternalPlayer::new(command(&format!("sh {dir}/engine {dir}"))).with_starting_patience(LONG)
     }
 
     fn read(&self, file: &str) -> String {
@@ -138,7 +143,9 @@ fn a_program_is_sent_what_the_protocol_says() {
     );
     let game = game();
     let options = vec![("Seed".to_owned(), "5".to_owned())];
-    let mut peers = [script.peer(), ExternalPlayer { options, ..script.peer() }];
+    let peer = script.peer();
+    let with_options = ProgramCommand { options, ..peer.command.clone() };
+    let mut peers = [peer, ExternalPlayer::new(with_options).with_starting_patience(LONG)];
     let stop = AtomicBool::new(false);
     let clocks = [None, Some(GameClock { left: 1500 * MS, increment: 250 * MS })];
     let mut heard = Vec::new();
@@ -206,8 +213,7 @@ fn a_program_that_does_not_get_ready_can_be_stopped() {
 
 #[test]
 fn a_program_that_ends_has_crashed() {
-    let missing =
-        ExternalPlayer::new("/nowhere/engine --fast", Vec::new(), None).unwrap().greet(LONG, &NEVER).unwrap_err();
+    let missing = ExternalPlayer::new(command("/nowhere/engine --fast")).greet(LONG, &NEVER).unwrap_err();
     assert!(missing.kind == FaultKind::Crash && missing.detail.contains("cannot start `/nowhere/engine`"), "{missing}");
     for (text, why) in [
         ("exit 3", "exit status: 3"),
@@ -393,7 +399,8 @@ fn commands_are_split_and_run_in_the_given_directory() {
     fs::create_dir(&nested).unwrap();
     let own = "#!/bin/sh\necho id name \"$(basename \"$PWD\"), $1, $2, $#\"; echo ugiok; read -r line; read -r line\n";
     fs::write(nested.join("engine.sh"), own).unwrap();
-    let mut peer = ExternalPlayer::new(r#"sh 'engine.sh' "x  y" a\ b"#, Vec::new(), Some(nested)).unwrap();
+    let mut peer =
+        ExternalPlayer::new(ProgramCommand::new(r#"sh 'engine.sh' "x  y" a\ b"#, Vec::new(), Some(nested)).unwrap());
     assert_eq!(peer.greet(LONG, &NEVER), Ok("a b, x  y, a b, 2".to_owned()));
     for (command, error) in [
         ("sh 'engine", ExternalPlayerError::Unbalanced("sh 'engine".to_owned())),
@@ -401,10 +408,10 @@ fn commands_are_split_and_run_in_the_given_directory() {
         ("  # nothing", ExternalPlayerError::Empty),
         ("''", ExternalPlayerError::Empty),
     ] {
-        assert_eq!(ExternalPlayer::new(command, Vec::new(), None).err(), Some(error), "{command}");
+        assert_eq!(ProgramCommand::new(command, Vec::new(), None).err(), Some(error), "{command}");
     }
     let options = vec![("Player".to_owned(), "x\nquit".to_owned())];
-    assert_eq!(ExternalPlayer::new("sh", options, None).err(), Some(ExternalPlayerError::Control("Player".to_owned())));
+    assert_eq!(ProgramCommand::new("sh", options, None).err(), Some(ExternalPlayerError::Control("Player".to_owned())));
 }
 
 /// Returns the names of the checks that a program fails, with the messages, and the number of all

@@ -7,7 +7,7 @@ use rand::seq::IteratorRandom;
 use rand::{RngExt, SeedableRng};
 use sternhalma_builder::TableBuilder;
 use sternhalma_data::{Board, Cell, CellSet, Move, Position, Prefix, Rank, RuleSet, Side, State as ArmyState, Table};
-use sternhalma_ggp::{Game, Limits, Rng};
+use sternhalma_ggp::{Game, Limits, MemoryBudget, Rng};
 
 use crate::config::Roster;
 use crate::distance::Distances;
@@ -15,7 +15,6 @@ use crate::engine_player::{EnginePlayer, SearchValue};
 use crate::filter::Filter;
 use crate::follower::Follower;
 use crate::game::{Action, ChineseCheckers, GameState, Outcome};
-use crate::player::player;
 use crate::repetition::Repetitions;
 
 fn distances(board: Board) -> Distances {
@@ -327,7 +326,11 @@ fn check_claims(side: u64, count: usize, most_plies: u32, seed: u64) -> [u32; 2]
     let mut players: Vec<Follower> = ["sternhalma,table_megabytes=1", "ab-avg", "ab-lookup,moves=all"]
         .iter()
         .map(|name| Roster::built_in().config(name).unwrap())
-        .map(|config| Follower::new(player(&config, game.setup(), Some(&table)).unwrap()))
+        .map(|config| {
+            Follower::new(
+                config.prepare(game.setup(), Some(&table)).unwrap().start(&MemoryBudget::unlimited()).unwrap(),
+            )
+        })
         .collect();
     let mut rng = Rng::seed_from_u64(seed);
     let (mut positions, mut claims) = (0, [0; 2]);
@@ -384,7 +387,8 @@ fn claims_after_repeats_are_true_in_2000_positions() {
 /// Returns the action that the default player chooses after a game.
 fn chosen(game: &ChineseCheckers, table: &Distances, played: &RandomGame) -> Action {
     let config = Roster::built_in().config("sternhalma,table_megabytes=1").unwrap();
-    let mut follower = Follower::new(player(&config, game.setup(), Some(table)).unwrap());
+    let mut follower =
+        Follower::new(config.prepare(game.setup(), Some(table)).unwrap().start(&MemoryBudget::unlimited()).unwrap());
     let player: &mut dyn EnginePlayer = follower.follow(&played.start, &played.actions, 1);
     player.choose(&played.now, Limits::expansions(20_000), &AtomicBool::new(false)).action
 }

@@ -41,6 +41,8 @@ use node::SearchContext;
 use search::{MOST_PLIES, PvsSearch, RootFilter, Worker};
 use table::TranspositionTable;
 
+pub use table::AllocationError;
+
 /// A player with principal-variation search.
 pub(crate) struct PvsPlayer {
     config: PvsConfig,
@@ -64,14 +66,14 @@ impl PvsPlayer {
     ///
     /// # Errors
     ///
-    /// Returns a message if the transposition table cannot be allocated.
+    /// Returns an error if the transposition table cannot be allocated.
     pub fn new(
         game: Arc<ChineseCheckers>,
         config: &PvsConfig,
         distances: Distances,
         learned: Option<&LearnedWeights>,
         memory: &MemoryBudget,
-    ) -> Result<PvsPlayer, String> {
+    ) -> Result<PvsPlayer, AllocationError> {
         let room = u32::try_from(memory.room() >> 20).unwrap_or(u32::MAX);
         let table = TranspositionTable::new(config.table_megabytes.min(room))?;
         let mut used = MemoryUse::of(memory);

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use sternhalma_data::{Cell, Move};
+use thiserror::Error;
 
 /// The relation of a stored value to the true value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,6 +27,14 @@ pub(super) struct TableEntry {
     pub bound: Bound,
     /// The best move, if one was found.
     pub best: Option<Move>,
+}
+
+/// The system does not provide the memory of a transposition table.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+#[error("cannot allocate a transposition table of {megabytes} MiB; choose a smaller `table_megabytes` or `Hash`")]
+pub struct AllocationError {
+    /// The size of the table, in units of 2^20 bytes.
+    pub megabytes: u32,
 }
 
 /// The number of entries in a bucket, which is a cache line.
@@ -66,16 +75,12 @@ impl TranspositionTable {
     ///
     /// # Errors
     ///
-    /// Returns a message if the system does not provide the memory.
-    pub fn new(megabytes: u32) -> Result<TranspositionTable, String> {
+    /// Returns an error if the system does not provide the memory.
+    pub fn new(megabytes: u32) -> Result<TranspositionTable, AllocationError> {
         let buckets = (megabytes.max(1) as usize) << 20 >> (BUCKET * 8).ilog2();
         // The size is the largest power of two that fits.
         let buckets = 1usize << buckets.ilog2();
-        TranspositionTable::of(buckets).ok_or_else(|| {
-            format!(
-                "cannot allocate a transposition table of {megabytes} MiB; choose a smaller `table_megabytes` or `Hash`"
-            )
-        })
+        TranspositionTable::of(buckets).ok_or(AllocationError { megabytes })
     }
 
     /// Creates an empty table, or returns `None` if there is not enough memory. The system provides the pages of the

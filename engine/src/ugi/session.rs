@@ -67,12 +67,14 @@ pub struct UgiSettings {
 /// use std::path::PathBuf;
 /// use sternhalma_data::Board;
 /// use sternhalma_engine::ugi::{UgiHost, UgiSession, UgiSettings};
-/// use sternhalma_engine::{Config, EnginePlayer, GameSetup, Roster, player};
+/// use sternhalma_engine::{Config, EnginePlayer, GameSetup, Roster};
+/// use sternhalma_ggp::MemoryBudget;
 /// /// A host without tables.
 /// struct NoTables;
 /// impl UgiHost for NoTables {
 ///     fn player(&mut self, config: &Config, setup: GameSetup) -> Result<Box<dyn EnginePlayer>, String> {
-///         player(config, setup, None)
+///         let player = config.prepare(setup, None).map_err(|error| error.to_string())?;
+///         player.start(&MemoryBudget::unlimited()).map_err(|error| error.to_string())
 ///     }
 ///     fn tables_dir(&self) -> Option<PathBuf> {
 ///         None

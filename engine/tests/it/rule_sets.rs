@@ -13,12 +13,12 @@ use sternhalma_engine::record::AnnotatedGame;
 use sternhalma_engine::ugi::{UgiHost, UgiSession, UgiSettings, legal_action};
 use sternhalma_engine::{
     Action, ChineseCheckers, Config, Distances, EnginePlayer, Filter, GameHistory, GameSetup, GameState, Outcome,
-    Roster, SearchValue, player,
+    Roster, SearchValue,
 };
 use sternhalma_ggp::arena::{
     ArenaGame, Budget, Contestant, Entrant, Fault, Request, Schedule, Standings, Termination, TournamentSetup, run,
 };
-use sternhalma_ggp::{Game, Limits, Rng, SearchStats};
+use sternhalma_ggp::{Game, Limits, MemoryBudget, Rng, SearchStats};
 
 fn setup(size: u64, pieces: u64) -> GameSetup {
     GameSetup::new(Board::new(size, pieces).unwrap()).with_rules(RuleSet::NEWEST)
@@ -200,7 +200,9 @@ struct NoTables;
 
 impl UgiHost for NoTables {
     fn player(&mut self, config: &Config, setup: GameSetup) -> Result<Box<dyn EnginePlayer>, String> {
-        player(config, setup, Some(&Distances::estimated(setup.board)))
+        let player =
+            config.prepare(setup, Some(&Distances::estimated(setup.board))).map_err(|error| error.to_string())?;
+        player.start(&MemoryBudget::unlimited()).map_err(|error| error.to_string())
     }
 
     fn tables_dir(&self) -> Option<PathBuf> {
@@ -264,7 +266,8 @@ fn the_search_values_a_repetition_as_a_draw() {
     let config = Roster::built_in().config("sternhalma,table_megabytes=1").unwrap();
     let all = actions(&game);
     let value = |plies: usize| {
-        let mut player = player(&config, setup, Some(&Distances::estimated(setup.board))).unwrap();
+        let player = config.prepare(setup, Some(&Distances::estimated(setup.board))).unwrap();
+        let mut player = player.start(&MemoryBudget::unlimited()).unwrap();
         let mut state = game.initial();
         player.reset(1);
         player.begin(&state);
@@ -288,7 +291,10 @@ fn the_search_values_a_repetition_as_a_draw() {
 /// Plays a game of the fortress, as `side`, against the default player.
 fn fortress_game(setup: GameSetup, side: Side) -> GameHistory {
     let distances = Distances::estimated(setup.board);
-    let made = |name: &str| player(&Roster::built_in().config(name).unwrap(), setup, Some(&distances)).unwrap();
+    let made = |name: &str| {
+        let player = Roster::built_in().config(name).unwrap().prepare(setup, Some(&distances)).unwrap();
+        player.start(&MemoryBudget::unlimited()).unwrap()
+    };
     let mut players: [Box<dyn EnginePlayer>; 2] = [made("fortress"), made("sternhalma,table_megabytes=1")];
     if side == Side::O {
         players.swap(0, 1);

@@ -10,12 +10,12 @@ use sternhalma_builder::TableBuilder;
 use sternhalma_data::{Board, Encoding, Move, Prefix, Rank, Side, State, States, Table};
 use sternhalma_engine::{
     Action, ChineseCheckers, Config, Distances, EngineContestant, FarthestMix, Filter, GameSetup, GameState, MeanRow,
-    PLY_LIMIT, Roster, Separated, TableDifference, TableForesight, player,
+    PLY_LIMIT, Roster, Separated, TableDifference, TableForesight,
 };
 use sternhalma_ggp::alpha_beta::{Heuristic, WIN, alpha_beta};
 use sternhalma_ggp::arena::{self, Budget, Contestant, Entrant, GameRecord, Schedule, Standings, TournamentSetup};
 use sternhalma_ggp::mcts::{Cutoff, MctsConfig, MoveEvaluator, MoveHistory, Playout, ToTheEnd, Uct};
-use sternhalma_ggp::{Game, Limits, Mcts, Rng};
+use sternhalma_ggp::{Game, Limits, Mcts, MemoryBudget, Rng};
 
 fn table(side: u64, pieces: u64, within: Option<u64>, encoding: Encoding) -> Distances {
     let dir = tempfile::tempdir().unwrap();
@@ -132,7 +132,13 @@ fn played(
     let board = distances.board();
     let game = ChineseCheckers::new(board, Filter::All);
     let make = |entrant: usize| -> Result<Box<dyn Contestant<ChineseCheckers>>, String> {
-        Ok(Box::new(EngineContestant::new(player(&configs[entrant], GameSetup::new(board), Some(distances)).unwrap())))
+        Ok(Box::new(EngineContestant::new(
+            configs[entrant]
+                .prepare(GameSetup::new(board), Some(distances))
+                .unwrap()
+                .start(&MemoryBudget::unlimited())
+                .unwrap(),
+        )))
     };
     let mut standings = Standings::new(schedule);
     let mut records = Vec::new();
@@ -185,7 +191,8 @@ fn a_search_keeps_its_limits() {
     let game = ChineseCheckers::new(board, Filter::All);
     let roster = Roster::built_in();
     for name in roster.names() {
-        let mut player = player(&roster.config(name).unwrap(), GameSetup::new(board), Some(&distances)).unwrap();
+        let player = roster.config(name).unwrap().prepare(GameSetup::new(board), Some(&distances)).unwrap();
+        let mut player = player.start(&MemoryBudget::unlimited()).unwrap();
         player.reset(1);
         let choice = player.choose(&game.initial(), Limits::expansions(3000), &AtomicBool::new(false));
         // A simulation or a depth-first line that is under way is finished.

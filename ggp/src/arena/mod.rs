@@ -60,6 +60,7 @@ mod tournament;
 pub use crate::rng::derive_seed;
 pub use budget::{Budget, GameClock, MOVE_NODES, TimeControl};
 pub use contestant::{Contestant, Fault, FaultKind, PolicyPlayer, Request};
+pub use continuation::WEIGHTS_CHECKSUM;
 pub use estimate::TournamentEstimate;
 pub use game::{Adjudicator, ArenaGame, ContestantFactory, Opening, TournamentSetup};
 pub use lock_step::{LockStepSetup, run_in_lock_step};

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use sternhalma_builder::Observer;
 use sternhalma_data::{RuleSet, Side};
 use sternhalma_engine::ugi::action_text;
-use sternhalma_engine::{Config, Distances, Follower, SearchInfo, analyse_watched, player_within};
+use sternhalma_engine::{Config, Distances, Follower, SearchInfo, analyse_watched};
 use sternhalma_ggp::arena::MOVE_NODES;
 use sternhalma_ggp::{Limits, MemoryBudget};
 use tokio_stream::StreamExt;
@@ -127,8 +127,8 @@ impl Job {
         let (game, state) = (self.placed.game(), self.placed.state());
         let (board, geometry) = (game.board(), game.geometry());
         let distances = self.distances(app)?;
-        let player = player_within(&self.config, game.setup(), Some(&distances), &self.memory);
-        let mut follower = Follower::new(player.map_err(ApiError::invalid)?);
+        let player = self.config.prepare(game.setup(), Some(&distances)).map_err(ApiError::invalid)?;
+        let mut follower = Follower::new(player.start(&self.memory).map_err(ApiError::invalid)?);
         let player =
             follower.follow_anew(self.placed.history.start(), &self.placed.history.actions().collect::<Vec<_>>(), SEED);
         let mut watch = |index, info: &SearchInfo| {

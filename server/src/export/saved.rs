@@ -274,7 +274,8 @@ mod tests {
         assert_eq!(saved.positions(), 11);
         let config = sternhalma_engine::Roster::built_in().config("sternhalma,table_megabytes=1").unwrap();
         let distances = sternhalma_engine::Distances::estimated(saved.rules.board());
-        let player = sternhalma_engine::player(&config, saved.rules.setup(), Some(&distances)).unwrap();
+        let player = config.prepare(saved.rules.setup(), Some(&distances)).unwrap();
+        let player = player.start(&sternhalma_ggp::MemoryBudget::unlimited()).unwrap();
         saved.search(player, 1, Limits::expansions(5000), &AtomicBool::new(false), &mut || ());
         let data = data(&saved.page().unwrap());
         let searches = data["searches"].as_array().unwrap();

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use sternhalma_data::Side;
 use sternhalma_engine::record::MoveInfo;
 use sternhalma_engine::{
-    Action, AnalysedMove, Config, Distances, Follower, GameHistory, GameSetup, SearchInfo, analyse, player_within,
+    Action, AnalysedMove, Config, Distances, Follower, GameHistory, GameSetup, SearchInfo, analyse,
 };
 use sternhalma_ggp::arena::derive_seed;
 use sternhalma_ggp::{Limits, MemoryBudget};
@@ -79,8 +79,7 @@ impl<'a> SeatFactory<'a> {
     /// Returns a player with a third of the memory.
     fn follower(&self, config: &Config, setup: GameSetup, distances: Option<&Distances>) -> Result<Follower> {
         let memory = self.memory.part(self.memory.limit() / 3);
-        let player = player_within(config, setup, distances, &memory).map_err(|reason| anyhow!(reason))?;
-        Ok(Follower::new(player))
+        Ok(Follower::new(config.prepare(setup, distances)?.start(&memory)?))
     }
 
     /// Returns whether a person plays a side.

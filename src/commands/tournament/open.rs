@@ -3,14 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use sternhalma_data::board::Board;
 use sternhalma_data::table::Coverage;
 use sternhalma_engine::{
-    BoardBackend, BoardPlayer, Distances, ExternalCommand, GameSetup, ProtocolLog, introduce, machine_rate,
-    player_within,
+    BoardBackend, BoardPlayer, Distances, ExternalCommand, GameSetup, ProgramCommand, ProtocolLog, introduce,
+    machine_rate,
 };
-use sternhalma_ggp::arena::{Backend, Origin, RulesEngine, Schedule, Tournament, rules_backend, rulesheet_errors};
+use sternhalma_ggp::arena::{
+    ArenaError, Backend, Origin, RulesEngine, Schedule, Tournament, rules_backend, rulesheet_errors,
+};
 use sternhalma_ggp::{MemoryBudget, Policy};
 
 use crate::args::player::{distances, roster};
@@ -41,11 +43,14 @@ pub fn open(
             let players = open_players(&mut tables, &players, file.as_deref(), &mut schedule, log)?;
             // The default table decides games whose armies have separated.
             let adjudicator = if schedule.adjudicate { Some(tables.get(None)?) } else { None };
-            Box::new(BoardBackend::new(setup, players, adjudicator)?.within(memory))
+            Box::new(BoardBackend::new(setup, players, adjudicator).within(memory))
         }
     };
     if let Some(openings) = openings {
-        backend.check_openings(&schedule, &AtomicBool::new(false)).map_err(|error| openings.locate(error))?;
+        backend.check_openings(&schedule, &AtomicBool::new(false)).map_err(|error| match error {
+            ArenaError::Openings(error) => openings.locate(error),
+            error => error.into(),
+        })?;
     }
     let program = format!("sternhalma {}", ctx.version);
     Ok(Tournament::new(backend, schedule)?.with_origin(Origin { program, machine_rate: machine_rate() }))
@@ -103,18 +108,15 @@ fn open_players(
         PlayerKind::BuiltIn(text) => {
             let config = roster.config(text)?;
             let table = if config.needs_table() { Some(tables.get(options.table.as_deref())?) } else { None };
-            // The test of the configuration takes as little memory as possible.
-            player_within(&config, tables.setup, table.as_ref(), &MemoryBudget::new(0))
-                .map_err(|error| anyhow!("{text}: {error}"))?;
-            Ok(BoardPlayer::BuiltIn(Box::new(config), table))
+            let player = config.prepare(tables.setup, table.as_ref()).with_context(|| text.to_owned())?;
+            Ok(BoardPlayer::BuiltIn(Box::new(player)))
         }
-        PlayerKind::External(command) => Ok(BoardPlayer::External(ExternalCommand {
-            command: command.to_owned(),
-            options: options.options.clone().into_iter().collect(),
-            dir: options.dir.clone(),
-            patience,
-            log: log.map(|log| (log.clone(), options.label())),
-        })),
+        PlayerKind::External(command) => {
+            let set = options.options.clone().into_iter().collect();
+            let command = ProgramCommand::new(command, set, options.dir.clone())?;
+            let log = log.map(|log| (log.clone(), options.label()));
+            Ok(BoardPlayer::External(ExternalCommand::new(command, patience, log)))
+        }
     };
     let mut opened: Vec<BoardPlayer> = players.iter().map(&mut open).collect::<Result<_>>()?;
     let is_named: Vec<bool> = players.iter().map(PlayerEntry::is_named).collect();

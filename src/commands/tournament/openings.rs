@@ -11,7 +11,7 @@ use clap::Args as ClapArgs;
 use sternhalma_engine::record::check_logged;
 use sternhalma_engine::{
     BalanceTest, ChineseCheckers, Config, Distances, DistinctOpenings, Filter, GameSetup, GameState, MAX_UNBALANCED,
-    OpeningSearch, OpeningShortage, player_within,
+    OpeningSearch, OpeningShortage,
 };
 use sternhalma_files::OutputFile;
 use sternhalma_ggp::arena::{ArenaGame, GameLog, GameRecord, SearchValue};
@@ -156,9 +156,9 @@ fn tests(args: &Args, advantage: f64) -> [BalanceTest; 2] {
 /// Returns a search with a player per thread.
 fn opening_search(args: &Args, config: &Config, setup: GameSetup, distances: &Distances) -> Result<OpeningSearch> {
     let memory = args.memory.budget();
-    let player = |_| player_within(config, setup, Some(distances), &memory);
-    let players: Result<Vec<_>, String> = (0..threads(args.threads).get()).map(player).collect();
-    Ok(OpeningSearch::new(players.map_err(|reason| anyhow!(reason))?))
+    let player = config.prepare(setup, Some(distances))?;
+    let players = (0..threads(args.threads).get()).map(|_| player.start(&memory)).collect::<Result<_, _>>()?;
+    Ok(OpeningSearch::new(players))
 }
 
 /// Returns the score of equal chances: the given one, or fitted from a log.
