@@ -11,7 +11,8 @@ use std::sync::atomic::AtomicBool;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand::SeedableRng;
 use sternhalma_data::{Board, Position};
-use sternhalma_engine::{ChineseCheckers, Distances, FarthestMix, Filter, Roster};
+use sternhalma_engine::players::FarthestMix;
+use sternhalma_engine::{ChineseCheckers, Distances, Filter, Roster};
 use sternhalma_ggp::mcts::{MoveHistory, Playout};
 use sternhalma_ggp::{Game, Limits, MemoryBudget, Rng};
 

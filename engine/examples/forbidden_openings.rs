@@ -9,8 +9,8 @@
 
 use rand::SeedableRng;
 use rand::seq::IndexedRandom;
-use sternhalma_data::{Board, BoardError};
-use sternhalma_engine::{ChineseCheckers, Filter, RuleSet};
+use sternhalma_data::{Board, BoardError, RuleSet};
+use sternhalma_engine::{ChineseCheckers, Filter};
 use sternhalma_ggp::{Game, Rng};
 
 /// The number of openings of each length.

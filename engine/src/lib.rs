@@ -28,66 +28,21 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-mod adversaries;
-mod analysis;
-mod config;
-mod contest;
-mod distance;
-mod draw_in;
-mod engine_player;
-mod evaluate;
-mod external;
-mod features;
-mod filter;
-mod follower;
-mod fortress;
-mod game;
-mod history;
-mod host;
-mod lanes;
-mod learned;
-mod level;
-mod machine;
-mod openings;
-mod player;
-mod playout;
-mod pvs;
+pub mod arena;
+mod distances;
+pub mod players;
+mod protocol;
 pub mod record;
-mod repetition;
-mod tune;
-pub mod ugi;
+mod rules;
 
-pub use analysis::{AnalysedMove, analyse, analyse_watched};
-pub use config::{
-    AlphaBetaConfig, Config, ConfigError, DecisionRule, Evaluation, PlayoutEnd, PositionalEvaluation, PvsConfig,
-    Roster, UctConfig,
+pub use distances::{Distances, DrawIn};
+pub use players::{
+    AllocationError, AnalysedMove, Choice, Config, ConfigError, EnginePlayer, Follower, Level, PrepareError,
+    PreparedPlayer, Roster, SearchInfo, SearchObserver, SearchValue, analyse, analyse_watched, learned,
 };
-pub use contest::EngineContestant;
-pub use distance::Distances;
-pub use draw_in::DrawIn;
-pub use engine_player::{Choice, EnginePlayer, SearchInfo, SearchObserver, SearchValue};
-pub use evaluate::{MeanRow, Separated, TableDifference, TableForesight};
-pub use external::{
-    ComplianceCheck, ExternalPlayer, ExternalPlayerError, ProgramCommand, ProtocolLog, ProtocolTrace, check_compliance,
-    replies,
+pub use protocol::{external, ugi};
+pub use record::GameHistory;
+pub use rules::{
+    Action, ChineseCheckers, Filter, GameSetup, GameState, OCCURRENCES, Outcome, PLY_LIMIT, Pieces, Placement,
+    Repetitions, board_of, lanes,
 };
-pub use filter::{Filter, Pieces};
-pub use follower::Follower;
-pub use game::{Action, ChineseCheckers, GameSetup, GameState, Outcome, PLY_LIMIT, Placement, board_of};
-pub use history::GameHistory;
-pub use host::{BoardBackend, BoardPlayer, ExternalCommand, introduce};
-pub use lanes::{Lane, LaneArrays, RewardedGame};
-pub use learned::{
-    HiddenSums, LearnedWeights, LinearWeights, MOST_HIDDEN, MOST_OUTPUT, NetworkWeights, OUTPUT_UNIT, UNIT,
-    WeightsError,
-};
-pub use level::Level;
-pub use machine::machine_rate;
-pub use openings::{BalanceTest, DistinctOpenings, MAX_UNBALANCED, OpeningSearch, OpeningShortage};
-pub use player::{PrepareError, PreparedPlayer};
-pub use playout::FarthestMix;
-pub use pvs::AllocationError;
-pub use repetition::{OCCURRENCES, Repetitions};
-pub use sternhalma_data::RuleSet;
-pub use sternhalma_ggp::statistics::Score;
-pub use tune::{ClimbParameter, HillClimb, Trial, TuningSetup, tune};

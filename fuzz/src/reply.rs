@@ -1,7 +1,7 @@
 //! The output of an external engine under arbitrary input.
 
 use sternhalma_data::Board;
-use sternhalma_engine::replies::{Introduction, best_move, error, note};
+use sternhalma_engine::external::replies::{Introduction, best_move, error, note};
 use sternhalma_engine::ugi::action_text;
 use sternhalma_ggp::SearchStats;
 

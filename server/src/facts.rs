@@ -2,9 +2,8 @@
 
 use serde::Serialize;
 use sternhalma_data::{Board, CellSet, Move, Position, Probe, RuleSet, Side, State as ArmyState, Table, TableError};
-use sternhalma_engine::{
-    Action, ChineseCheckers, Distances, Filter, GameHistory, GameState, Outcome, Separated, board_of,
-};
+use sternhalma_engine::players::Separated;
+use sternhalma_engine::{Action, ChineseCheckers, Distances, Filter, GameHistory, GameState, Outcome, board_of};
 use sternhalma_ggp::Game;
 
 use crate::error::ApiError;

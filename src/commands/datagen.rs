@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use anyhow::{Result, bail};
 use serde_json::json;
 use sternhalma_data::table::Coverage;
-use sternhalma_engine::{GameSetup, LearnedWeights};
+use sternhalma_engine::GameSetup;
+use sternhalma_engine::learned::LearnedWeights;
 use sternhalma_ggp::MemoryBudget;
 use sternhalma_trainer::{GameFile, SelfPlay, SelfPlayError, SelfPlaySetup, generate};
 

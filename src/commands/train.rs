@@ -7,7 +7,9 @@ use clap::ValueEnum;
 use serde_json::json;
 use sternhalma_data::Board;
 use sternhalma_data::table::Coverage;
-use sternhalma_engine::{Config, LearnedWeights, MOST_HIDDEN, PvsConfig, Roster};
+use sternhalma_engine::learned::{LearnedWeights, MOST_HIDDEN};
+use sternhalma_engine::players::PvsConfig;
+use sternhalma_engine::{Config, Roster};
 use sternhalma_trainer::{
     EpochLoss, FitOptions, LinearModel, NetworkModel, Sample, TrainingGame, fit, fit_scale, mean_loss, read_games,
     samples, split,

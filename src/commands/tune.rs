@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
 use sternhalma_data::table::Coverage;
-use sternhalma_engine::{
-    ChineseCheckers, Config, EngineContestant, Filter, GameSetup, HillClimb, Score, Trial, TuningSetup, tune,
-};
+use sternhalma_engine::arena::{EngineContestant, HillClimb, Trial, TuningSetup, tune};
+use sternhalma_engine::{ChineseCheckers, Config, Filter, GameSetup};
 use sternhalma_ggp::MemoryBudget;
 use sternhalma_ggp::arena::{self, Contestant, Entrant, Log, OPENING_PLIES, Schedule, Standings, TournamentSetup};
 use sternhalma_ggp::messages::suggestion;
+use sternhalma_ggp::statistics::Score;
 
 use crate::args::board::BoardArgs;
 use crate::args::limits::{DEFAULT_BUDGET, LimitArgs};

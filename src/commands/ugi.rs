@@ -5,8 +5,9 @@ use anyhow::Result;
 use sternhalma_builder::check_memory;
 use sternhalma_data::table::Coverage;
 use sternhalma_data::{Board, RuleSet};
+use sternhalma_engine::external::check_compliance;
 use sternhalma_engine::ugi::{UgiHost, UgiSession, UgiSettings};
-use sternhalma_engine::{ChineseCheckers, Config, EnginePlayer, Filter, GameSetup, check_compliance};
+use sternhalma_engine::{ChineseCheckers, Config, EnginePlayer, Filter, GameSetup};
 use sternhalma_ggp::MemoryBudget;
 use sternhalma_ggp::arena::MOVE_NODES;
 

@@ -6,9 +6,9 @@ use std::time::Duration;
 use crate::common::PATIENCE;
 use rand::SeedableRng;
 use sternhalma_data::Board;
-use sternhalma_engine::{
-    Action, ChineseCheckers, EngineContestant, ExternalPlayer, Filter, GameSetup, GameState, ProgramCommand, Roster,
-};
+use sternhalma_engine::arena::EngineContestant;
+use sternhalma_engine::external::{ExternalPlayer, ProgramCommand};
+use sternhalma_engine::{Action, ChineseCheckers, Filter, GameSetup, GameState, Roster};
 use sternhalma_ggp::arena::{Contestant, Fault, FaultKind, GameClock, Request, derive_seed};
 use sternhalma_ggp::{Game, Limits, MemoryBudget, Rng, SearchStats};
 

@@ -14,7 +14,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sternhalma_data::{Board, CellSet, Side, State, Table};
-use sternhalma_engine::{Config, Distances, MOST_HIDDEN, Roster};
+use sternhalma_engine::learned::MOST_HIDDEN;
+use sternhalma_engine::{Config, Distances, Roster};
 use sternhalma_trainer::{
     FitOptions, LinearModel, Model, NetworkModel, Sample, fit, fit_scale, mean_loss, read_games, samples, split,
 };

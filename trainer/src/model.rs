@@ -4,7 +4,8 @@
 
 use rand::{RngExt, SeedableRng};
 use sternhalma_data::{Board, Cell, CellSet};
-use sternhalma_engine::{LinearWeights, MOST_HIDDEN, MOST_OUTPUT, NetworkWeights, OUTPUT_UNIT, PvsConfig, UNIT};
+use sternhalma_engine::learned::{LinearWeights, MOST_HIDDEN, MOST_OUTPUT, NetworkWeights, OUTPUT_UNIT, UNIT};
+use sternhalma_engine::players::PvsConfig;
 use sternhalma_ggp::Rng;
 
 use crate::samples::Sample;

@@ -4,10 +4,11 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use sternhalma_data::Board;
+use sternhalma_data::{Board, RuleSet};
+use sternhalma_engine::learned::LearnedWeights;
+use sternhalma_engine::players::PvsConfig;
 use sternhalma_engine::{
-    ChineseCheckers, Config, Distances, EnginePlayer, Filter, GameSetup, LearnedWeights, Outcome, PreparedPlayer,
-    PvsConfig, Roster, RuleSet,
+    ChineseCheckers, Config, Distances, EnginePlayer, Filter, GameSetup, Outcome, PreparedPlayer, Roster,
 };
 use sternhalma_ggp::MemoryBudget;
 

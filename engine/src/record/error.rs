@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::ugi::UgiError;
+use crate::protocol::ugi::UgiError;
 
 /// An error in the text of a record, with its place.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use sternhalma_data::{Board, NotationError, Position, RuleSet, Side};
 
-use crate::engine_player::{SearchInfo, SearchValue};
-use crate::game::{Action, Outcome, PLY_LIMIT, board_of};
+use crate::players::{SearchInfo, SearchValue};
+use crate::rules::{Action, Outcome, PLY_LIMIT, board_of};
 
 /// The name of the board in the tag `RuleSet`. Tables have the same name.
 pub const RULE_SET: &str = "diamond";

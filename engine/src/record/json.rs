@@ -10,9 +10,9 @@ use super::game::{
     AnnotatedGame, AnnotatedMove, DERIVED_TAGS, MoveInfo, MoveLine, Tag, is_name, parse_result, parse_start,
     result_text,
 };
-use crate::engine_player::SearchValue;
-use crate::game::{Action, PLY_LIMIT};
-use crate::ugi::{PASS, action_text};
+use crate::players::SearchValue;
+use crate::protocol::ugi::{PASS, action_text};
+use crate::rules::{Action, PLY_LIMIT};
 
 /// A recorded game as JSON.
 ///

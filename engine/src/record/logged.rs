@@ -7,10 +7,8 @@ use sternhalma_data::{Board, RuleSet, Side};
 use sternhalma_ggp::arena::{ArenaGame, GameRecord, MoveSearch, Schedule, Termination, result_text};
 
 use super::game::{AnnotatedGame, AnnotatedMove, MoveInfo};
-use crate::filter::Filter;
-use crate::game::{ChineseCheckers, GameSetup, Outcome};
-use crate::repetition::Repetitions;
-use crate::ugi::{UgiError, legal_action};
+use crate::protocol::ugi::{UgiError, legal_action};
+use crate::rules::{ChineseCheckers, Filter, GameSetup, Outcome, Repetitions};
 
 impl AnnotatedGame {
     /// Returns a logged game of Chinese Checkers, with the data of its searches if the log has them.

@@ -19,6 +19,7 @@
 mod cursor;
 mod error;
 mod game;
+mod history;
 mod json;
 mod logged;
 mod parse;
@@ -28,6 +29,7 @@ mod tests;
 
 pub use error::{RecordError, RecordFault};
 pub use game::{AnnotatedGame, AnnotatedMove, MoveInfo, MoveLine, RULE_SET, Tag};
+pub use history::GameHistory;
 pub use json::{JsonGame, JsonGameError, JsonLine, JsonMove, JsonValue};
 pub use logged::check_logged;
 pub use parse::MAX_NESTING;

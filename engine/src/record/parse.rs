@@ -12,11 +12,9 @@ use super::game::{
     AnnotatedGame, AnnotatedMove, DERIVED_TAGS, MoveInfo, MoveLine, RULE_SET, Tag, is_name, parse_result, parse_start,
     result_text,
 };
-use crate::engine_player::SearchValue;
-use crate::filter::Filter;
-use crate::game::{ChineseCheckers, GameSetup, GameState, Outcome, PLY_LIMIT};
-use crate::repetition::Repetitions;
-use crate::ugi::{UgiError, legal_action};
+use crate::players::SearchValue;
+use crate::protocol::ugi::{UgiError, legal_action};
+use crate::rules::{ChineseCheckers, Filter, GameSetup, GameState, Outcome, PLY_LIMIT, Repetitions};
 
 /// The maximum nesting depth of variations.
 pub const MAX_NESTING: usize = 32;

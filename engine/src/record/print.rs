@@ -5,9 +5,9 @@ use std::fmt::{self, Write};
 use sternhalma_data::{Geometry, Position, Side};
 
 use super::game::{AnnotatedGame, AnnotatedMove, MoveInfo, MoveLine, RULE_SET, result_text};
-use crate::engine_player::SearchValue;
-use crate::game::board_of;
-use crate::ugi::action_text;
+use crate::players::SearchValue;
+use crate::protocol::ugi::action_text;
+use crate::rules::board_of;
 
 /// The length of the lines of moves.
 const WIDTH: usize = 80;

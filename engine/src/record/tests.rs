@@ -7,9 +7,8 @@ use sternhalma_data::{Board, Position, Side};
 use sternhalma_ggp::Game;
 
 use super::*;
-use crate::engine_player::SearchValue;
-use crate::filter::Filter;
-use crate::game::{ChineseCheckers, GameState, Outcome};
+use crate::players::SearchValue;
+use crate::rules::{ChineseCheckers, Filter, GameState, Outcome};
 
 const EXAMPLE: &str = r#"[Event "A \"quick\" game"]
 [PlayerX "human"]

@@ -8,10 +8,9 @@ use std::sync::atomic::AtomicBool;
 use rand::SeedableRng;
 use sternhalma_builder::TableBuilder;
 use sternhalma_data::{Board, Encoding, Move, Prefix, Rank, Side, State, States, Table};
-use sternhalma_engine::{
-    Action, ChineseCheckers, Config, Distances, EngineContestant, FarthestMix, Filter, GameSetup, GameState, MeanRow,
-    PLY_LIMIT, Roster, Separated, TableDifference, TableForesight,
-};
+use sternhalma_engine::arena::EngineContestant;
+use sternhalma_engine::players::{FarthestMix, MeanRow, Separated, TableDifference, TableForesight};
+use sternhalma_engine::{Action, ChineseCheckers, Config, Distances, Filter, GameSetup, GameState, PLY_LIMIT, Roster};
 use sternhalma_ggp::alpha_beta::{Heuristic, WIN, alpha_beta};
 use sternhalma_ggp::arena::{self, Budget, Contestant, Entrant, GameRecord, Schedule, Standings, TournamentSetup};
 use sternhalma_ggp::mcts::{Cutoff, MctsConfig, MoveEvaluator, MoveHistory, Playout, ToTheEnd, Uct};

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use sternhalma_engine::ProtocolLog;
+use sternhalma_engine::external::ProtocolLog;
 use sternhalma_ggp::arena::Shard;
 
 use crate::args::limits::MemoryArgs;

@@ -6,10 +6,9 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, Result, bail};
 use sternhalma_data::board::Board;
 use sternhalma_data::table::Coverage;
-use sternhalma_engine::{
-    BoardBackend, BoardPlayer, Distances, ExternalCommand, GameSetup, ProgramCommand, ProtocolLog, introduce,
-    machine_rate,
-};
+use sternhalma_engine::arena::{BoardBackend, BoardPlayer, ExternalCommand, introduce, machine_rate};
+use sternhalma_engine::external::{ProgramCommand, ProtocolLog};
+use sternhalma_engine::{Distances, GameSetup};
 use sternhalma_ggp::arena::{
     ArenaError, Backend, Origin, RulesEngine, Schedule, Tournament, rules_backend, rulesheet_errors,
 };

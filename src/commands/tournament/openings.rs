@@ -8,11 +8,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args as ClapArgs;
+use sternhalma_engine::arena::{BalanceTest, DistinctOpenings, MAX_UNBALANCED, OpeningSearch, OpeningShortage};
 use sternhalma_engine::record::check_logged;
-use sternhalma_engine::{
-    BalanceTest, ChineseCheckers, Config, Distances, DistinctOpenings, Filter, GameSetup, GameState, MAX_UNBALANCED,
-    OpeningSearch, OpeningShortage,
-};
+use sternhalma_engine::{ChineseCheckers, Config, Distances, Filter, GameSetup, GameState};
 use sternhalma_files::OutputFile;
 use sternhalma_ggp::arena::{ArenaGame, GameLog, GameRecord, SearchValue};
 use sternhalma_ggp::statistics::equal_chances;

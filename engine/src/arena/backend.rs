@@ -1,0 +1,338 @@
+//! Chinese Checkers as the backend of a tournament.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use sternhalma_ggp::arena::{
+    ArenaError, Backend, Contestant, GameObserver, GameRecord, Schedule, Standings, TournamentSetup, check_openings,
+    run,
+};
+use sternhalma_ggp::{Limits, MemoryBudget};
+
+use super::contest::EngineContestant;
+use crate::distances::Distances;
+use crate::external::{ExternalPlayer, ProgramCommand, ProtocolLog};
+use crate::players::{Config, PreparedPlayer, Separated};
+use crate::record::check_logged;
+use crate::rules::{ChineseCheckers, Filter, GameSetup, GameState};
+
+/// A player of a tournament on a board.
+pub enum BoardPlayer {
+    /// A player of this crate.
+    BuiltIn(Box<PreparedPlayer>),
+    /// An external program.
+    External(ExternalCommand),
+}
+
+/// An external program as a player of a tournament.
+pub struct ExternalCommand {
+    command: ProgramCommand,
+    /// The time that the program has to start.
+    patience: Duration,
+    /// The log of the protocol, and the name of the player in it.
+    log: Option<(ProtocolLog, String)>,
+}
+
+impl ExternalCommand {
+    /// Creates a player that starts the program when it is needed, with `patience` until it is ready. With `log`, all
+    /// lines of the protocol are logged under the name of the player.
+    pub fn new(command: ProgramCommand, patience: Duration, log: Option<(ProtocolLog, String)>) -> ExternalCommand {
+        ExternalCommand { command, patience, log }
+    }
+
+    fn player(&self) -> ExternalPlayer {
+        let trace = self.log.as_ref().map(|(log, player)| log.of(player));
+        ExternalPlayer::new(self.command.clone()).with_starting_patience(self.patience).with_trace(trace)
+    }
+}
+
+/// Starts each external program once, so that one that cannot play is reported before the first game. Programs for
+/// which `is_named` is false get the title with which they introduce themselves. `report` receives the command and
+/// the title of each program.
+///
+/// # Errors
+/// Returns an error if a program does not start, or if `stop` is set before all have.
+pub fn introduce(
+    players: &mut [BoardPlayer],
+    is_named: &[bool],
+    schedule: &mut Schedule,
+    stop: &AtomicBool,
+    mut report: impl FnMut(&str, &str),
+) -> Result<(), ArenaError> {
+    let mut titles = Vec::new();
+    for (player, is_named) in players.iter().zip(is_named) {
+        let BoardPlayer::External(external) = player else {
+            titles.push(None);
+            continue;
+        };
+        let command = external.command.text();
+        let greeting = external.player().greet(external.patience, stop);
+        let greeting = greeting.map_err(|fault| ArenaError::Start { player: command.to_owned(), fault })?;
+        report(command, &greeting);
+        titles.push(Some(greeting).filter(|title| !title.is_empty() && !is_named));
+    }
+    schedule.set_titles(titles);
+    for (player, entrant) in players.iter_mut().zip(&schedule.entrants) {
+        if let BoardPlayer::External(ExternalCommand { log: Some((_, name)), .. }) = player {
+            *name = entrant.title().to_owned();
+        }
+    }
+    Ok(())
+}
+
+/// A board and the players of a tournament.
+pub struct BoardBackend {
+    game: ChineseCheckers,
+    players: Vec<BoardPlayer>,
+    /// The test that ends games early.
+    separated: Option<Separated>,
+    memory: MemoryBudget,
+}
+
+impl BoardBackend {
+    /// Creates a backend. With `adjudicator`, a game ends once the armies are separated, by the
+    /// distances of that table.
+    ///
+    /// # Panics
+    /// Panics if a player was prepared for another game.
+    pub fn new(setup: GameSetup, players: Vec<BoardPlayer>, adjudicator: Option<Distances>) -> BoardBackend {
+        let fits = |player: &BoardPlayer| match player {
+            BoardPlayer::BuiltIn(player) => player.setup() == setup,
+            BoardPlayer::External(_) => true,
+        };
+        assert!(players.iter().all(fits), "players are prepared for the game of the tournament");
+        let game = ChineseCheckers::of(setup, Filter::All);
+        let separated = adjudicator.map(|distances| Separated::new(&game, distances));
+        BoardBackend { game, players, separated, memory: MemoryBudget::unlimited() }
+    }
+
+    /// Limits the memory of all built-in players, which share it.
+    #[must_use]
+    pub fn within(self, memory: &MemoryBudget) -> BoardBackend {
+        BoardBackend { memory: memory.clone(), ..self }
+    }
+
+    /// Creates a player for one of several threads. Trees share the memory as they need it, and
+    /// transposition tables get equal parts.
+    ///
+    /// # Errors
+    /// Returns an error if the memory of the player cannot be allocated.
+    fn contestant(
+        &self,
+        entrant: usize,
+        threads: NonZeroUsize,
+    ) -> Result<Box<dyn Contestant<ChineseCheckers>>, String> {
+        Ok(match &self.players[entrant] {
+            BoardPlayer::BuiltIn(player) => {
+                let memory = match player.config() {
+                    Config::Pvs(_) => self.memory.part(self.memory.limit() / 2 / threads.get() as u64),
+                    _ => self.memory.clone(),
+                };
+                Box::new(EngineContestant::new(player.start(&memory).map_err(|error| error.to_string())?))
+            }
+            BoardPlayer::External(command) => Box::new(command.player()),
+        })
+    }
+}
+
+impl Backend for BoardBackend {
+    fn game(&self) -> Value {
+        let board = self.game.board();
+        let adjudicator = self.separated.as_ref().and_then(|separated| checksum(separated.distances()));
+        let mut game = json!({ "side": board.size(), "pieces": board.pieces(), "adjudicated-by": adjudicator });
+        // Logs of earlier versions have no rule set.
+        if !self.game.rules().is_paper() {
+            game["rules"] = self.game.rules().stored_name().into();
+        }
+        game
+    }
+
+    fn roles(&self) -> usize {
+        2
+    }
+
+    fn players(&self) -> Vec<Value> {
+        let describe = |player: &BoardPlayer| match player {
+            BoardPlayer::BuiltIn(player) => player.identity(),
+            BoardPlayer::External(external) => external.command.identity(),
+        };
+        self.players.iter().map(describe).collect()
+    }
+
+    fn is_bounded(&self, player: usize, limits: &Limits) -> bool {
+        match &self.players[player] {
+            BoardPlayer::BuiltIn(player) => player.config().ends_by(limits),
+            // Every request to an external program has a deadline.
+            BoardPlayer::External(_) => true,
+        }
+    }
+
+    fn check_logged(&self, schedule: &Schedule, record: &GameRecord) -> Result<(), String> {
+        check_logged(schedule, record)
+    }
+
+    fn check_openings(&self, schedule: &Schedule, stop: &AtomicBool) -> Result<(), ArenaError> {
+        Ok(check_openings(&self.game, schedule, stop)?)
+    }
+
+    fn play(
+        &self,
+        standings: &mut Standings,
+        threads: NonZeroUsize,
+        stop: &AtomicBool,
+        observer: &mut GameObserver<'_>,
+    ) -> Result<(), ArenaError> {
+        let contestants = |entrant: usize| self.contestant(entrant, threads);
+        let adjudicator = |state: &GameState| {
+            let winner = self.separated.as_ref()?.winner(&self.game, state)?;
+            Some([0, 1].map(|role| if role == winner as usize { 100u8 } else { 0 }).to_vec())
+        };
+        let adjudicator = standings.schedule().adjudicate.then_some(&adjudicator as _);
+        let setup = TournamentSetup { game: &self.game, contestants: &contestants, adjudicator };
+        run(&setup, standings, threads, stop, observer)
+    }
+}
+
+/// Returns the checksum that identifies a table in a log, or `None` for
+/// estimates without a table.
+fn checksum(distances: &Distances) -> Option<String> {
+    distances.table().map(|table| format!("{:016x}", table.checksum()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use sternhalma_data::Board;
+    use sternhalma_ggp::arena::{Budget, Entrant, Schedule, Tournament};
+
+    use super::*;
+    use crate::players::Roster;
+    use crate::players::learned::{LearnedWeights, LinearWeights};
+
+    fn tournament(budget: Budget) -> Result<Tournament, ArenaError> {
+        let setup = GameSetup::new(Board::new(5, 3).unwrap()).with_ply_limit(100);
+        let players = ["greedy", "base0"].map(|name| {
+            BoardPlayer::BuiltIn(Box::new(Roster::built_in().config(name).unwrap().prepare(setup, None).unwrap()))
+        });
+        let backend = BoardBackend::new(setup, players.into(), None);
+        let entrants = ["greedy", "base0"].map(Entrant::named).to_vec();
+        Tournament::new(Box::new(backend), Schedule { ply_limit: 100, ..Schedule::new(entrants, budget, 4) })
+    }
+
+    /// Writes weights for 5x5 with 3 pieces, which differ in `tempo`.
+    fn write_weights(path: &Path, tempo: i16) {
+        let board = Board::new(5, 3).unwrap();
+        let linear = LinearWeights { cells: vec![0; 25], rearmost: 60, second: 30, tempo };
+        let weights = LearnedWeights { board, linear, network: None };
+        std::fs::write(path, weights.to_bytes(0)).unwrap();
+    }
+
+    /// Returns a tournament of `copies` players with the weights of a file against `greedy`.
+    fn learned(path: &Path, copies: usize, games: u64) -> Result<Tournament, ArenaError> {
+        let setup = GameSetup::new(Board::new(5, 3).unwrap()).with_ply_limit(60);
+        let text = format!("sternhalma,table_megabytes=1,evaluation=linear,weights={}", path.display());
+        let distances = Distances::estimated(setup.board);
+        let texts = std::iter::once("greedy").chain(std::iter::repeat_n(&*text, copies));
+        let player = |text| {
+            let config = Roster::built_in().config(text).unwrap();
+            BoardPlayer::BuiltIn(Box::new(config.prepare(setup, Some(&distances)).unwrap()))
+        };
+        let backend = BoardBackend::new(setup, texts.map(player).collect(), None);
+        let entrants = (0..=copies).map(|index| Entrant::named(format!("player {index}"))).collect();
+        let budget = Budget { nodes: Some(20), ..Budget::default() };
+        Tournament::new(Box::new(backend), Schedule { ply_limit: 60, ..Schedule::new(entrants, budget, games) })
+    }
+
+    fn play(tournament: &Tournament, log: Option<&Path>) -> Result<Standings, ArenaError> {
+        tournament.run(log, NonZeroUsize::MIN, &AtomicBool::new(false), |_, _| ())
+    }
+
+    #[test]
+    fn a_log_identifies_learned_weights() {
+        let dir = tempfile::tempdir().unwrap();
+        let [weights, log] = ["w.bin", "log"].map(|name| dir.path().join(name));
+        write_weights(&weights, 100);
+        play(&learned(&weights, 1, 2).unwrap(), Some(&log)).unwrap();
+        // A log of an earlier version has no checksum of the weights.
+        let text = std::fs::read_to_string(&log).unwrap();
+        let (head, games) = text.split_once('\n').unwrap();
+        let mut head: Value = serde_json::from_str(head).unwrap();
+        let player = head["entrants"][1]["player"].as_object_mut().unwrap();
+        assert!(player.remove("weights").is_some_and(|checksum| checksum.as_str().unwrap().len() == 16));
+        head.as_object_mut().unwrap().remove("check");
+        let old = dir.path().join("old");
+        std::fs::write(&old, format!("{head}\n{games}")).unwrap();
+        // The same weights continue both logs.
+        for log in [&log, &old] {
+            assert_eq!(play(&learned(&weights, 1, 4).unwrap(), Some(log)).unwrap().played(), 4);
+        }
+        // Other weights at the same place continue neither.
+        write_weights(&weights, 900);
+        for log in [log, old] {
+            let error = play(&learned(&weights, 1, 6).unwrap(), Some(&log)).unwrap_err().to_string();
+            assert!(error.contains("the player `player 1` has other parameters"), "{error}");
+        }
+    }
+
+    #[test]
+    fn files_may_vanish_while_a_tournament_runs() {
+        let dir = tempfile::tempdir().unwrap();
+        let weights = dir.path().join("w.bin");
+        write_weights(&weights, 100);
+        // More players than a thread keeps, so that players start again and again.
+        let tournament = learned(&weights, 6, 2).unwrap();
+        std::fs::remove_file(&weights).unwrap();
+        assert_eq!(play(&tournament, None).unwrap().played(), 42);
+    }
+
+    #[test]
+    fn preparing_a_player_allocates_no_search() {
+        let setup = GameSetup::new(Board::new(5, 3).unwrap());
+        let distances = Distances::estimated(setup.board);
+        let config = Roster::built_in().config("sternhalma,table_megabytes=65536").unwrap();
+        let prepared = config.prepare(setup, Some(&distances)).unwrap();
+        let memory = MemoryBudget::new(4 << 20);
+        let player = prepared.start(&memory).unwrap();
+        assert_eq!(memory.used(), 4 << 20, "the table takes no more than the budget");
+        drop(player);
+        assert_eq!(memory.used(), 0);
+    }
+
+    #[test]
+    fn an_interrupted_tournament_resumes_from_its_log() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("log");
+        let tournament = tournament(Budget { nodes: Some(50), ..Budget::default() }).unwrap();
+        let threads = NonZeroUsize::MIN;
+        let mut games = 0;
+        loop {
+            let stop = AtomicBool::new(false);
+            let standings = tournament
+                .run(Some(&log), threads, &stop, |_, _| {
+                    games += 1;
+                    stop.store(true, std::sync::atomic::Ordering::Relaxed);
+                })
+                .unwrap();
+            if standings.played() == standings.expected() {
+                break;
+            }
+        }
+        assert_eq!(games, 4, "no game is played twice");
+        let whole = tournament.run(None, threads, &AtomicBool::new(false), |_, _| {}).unwrap();
+        let resumed =
+            tournament.run(Some(&log), threads, &AtomicBool::new(false), |_, _| panic!("all played")).unwrap();
+        assert_eq!(resumed.score(0, 0), whole.score(0, 0));
+        let estimate =
+            tournament.estimate(Some(&log), threads, &AtomicBool::new(false), Duration::from_secs(1)).unwrap();
+        assert!(estimate.text().contains("4 games, 4 of them played; less than a second to go"), "{}", estimate.text());
+    }
+
+    #[test]
+    fn a_budget_must_bound_every_search() {
+        let error = tournament(Budget { depth: Some(2), ..Budget::default() }).err().unwrap().to_string();
+        assert!(error.contains("the budget of base0 (2 plies) does not bound its searches"), "{error}");
+    }
+}

@@ -1,0 +1,13 @@
+//! Chinese Checkers in tournaments: the backend, balanced openings, and the tuner of players.
+
+mod backend;
+mod contest;
+mod machine;
+mod openings;
+mod tune;
+
+pub use backend::{BoardBackend, BoardPlayer, ExternalCommand, introduce};
+pub use contest::EngineContestant;
+pub use machine::machine_rate;
+pub use openings::{BalanceTest, DistinctOpenings, MAX_UNBALANCED, OpeningSearch, OpeningShortage};
+pub use tune::{ClimbParameter, HillClimb, Trial, TuningSetup, tune};

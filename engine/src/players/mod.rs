@@ -1,0 +1,32 @@
+//! Players: their configurations, their parts, and players that are ready to play.
+
+mod adversaries;
+mod alpha_beta;
+mod analysis;
+mod config;
+mod evaluate;
+mod features;
+mod follower;
+mod fortress;
+mod interface;
+pub mod learned;
+mod level;
+mod one_ply;
+mod playout;
+mod prepared;
+mod pvs;
+mod uct;
+
+pub use analysis::{AnalysedMove, analyse, analyse_watched};
+pub use config::{
+    AlphaBetaConfig, Config, ConfigError, DecisionRule, Evaluation, PlayoutEnd, PositionalEvaluation, PvsConfig,
+    Roster, UctConfig,
+};
+pub(crate) use config::{MOST_MEGABYTES, MOST_THREADS};
+pub use evaluate::{MeanRow, Separated, TableDifference, TableForesight};
+pub use follower::Follower;
+pub use interface::{Choice, EnginePlayer, SearchInfo, SearchObserver, SearchValue};
+pub use level::Level;
+pub use playout::FarthestMix;
+pub use prepared::{PrepareError, PreparedPlayer};
+pub use pvs::AllocationError;
