@@ -55,7 +55,7 @@ enum RunEnd {
 pub fn resources_of_each(processes: usize, threads: usize, memory: Option<ByteSize>) -> (usize, u64) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = if threads == 0 { (cores / processes).max(1) } else { threads };
-    let share = || (memory_limit(None) / processes as u64).max(1);
+    let share = || memory_limit(None) / processes as u64;
     (threads, memory.map_or_else(share, |memory| memory.as_u64()))
 }
 

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, anyhow};
 use bytesize::ByteSize;
-use sternhalma_builder::{ResourceError, total_memory};
+use sternhalma_builder::ResourceError;
 use sternhalma_ggp::MemoryBudget;
 use sternhalma_ggp::arena::Standings;
 
@@ -10,7 +10,7 @@ use crate::output::{counted, status};
 
 /// Returns the given memory limit, or three quarters of the machine's memory.
 pub fn memory_limit(given: Option<ByteSize>) -> u64 {
-    given.map_or_else(|| total_memory() / 4 * 3, |memory| memory.as_u64())
+    sternhalma_builder::memory_limit(given.map(|memory| memory.as_u64()))
 }
 
 /// Returns the memory limit of searches: the given one, but at most the available memory, with a notice, or a quarter of

@@ -76,6 +76,6 @@ pub use error::{ClusterError, MissingPart};
 pub use observer::{BuildPhase, LayerReport, Observer};
 pub use options::{BuildMode, LayerForm, NoMirroredForm, TableSpec};
 pub use process::{max_threads, thread_count, thread_notice};
-pub use resources::{ResourceError, check_disk, check_memory, search_memory, total_memory};
+pub use resources::{ResourceError, check_disk, check_memory, memory_limit, search_memory, total_memory};
 pub use tools::{Comparison, DifferenceStats, TableConverter, compare};
 pub use verify::{SampleExtent, SampleSpec, UnfinishedProof, Verifier};

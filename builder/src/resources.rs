@@ -51,10 +51,22 @@ pub enum ResourceError {
     },
 }
 
-/// Returns the memory of the machine in bytes, or the part of it that this process may use ([`Memory`]). Returns 0 if
-/// the system does not report its memory.
+/// The memory that a machine is assumed to have if its system does not report any, in bytes.
+const UNREPORTED_MEMORY: u64 = 4 << 30;
+
+/// Returns the memory of the machine in bytes, or the part of it that this process may use ([`Memory`]). A system that
+/// does not report its memory is assumed to have 4 GiB.
 pub fn total_memory() -> u64 {
-    Memory::now().map_or(0, |memory| memory.total)
+    total_of(Memory::now())
+}
+
+fn total_of(reported: Option<Memory>) -> u64 {
+    reported.map_or(UNREPORTED_MEMORY, |memory| memory.total)
+}
+
+/// Returns the memory limit of builds and proofs in bytes: the given one, or three quarters of the machine's memory.
+pub fn memory_limit(given: Option<u64>) -> u64 {
+    given.unwrap_or_else(|| total_memory() / 4 * 3)
 }
 
 /// Tests that this much memory is available ([`Memory`]), in bytes.
@@ -71,17 +83,13 @@ pub fn check_memory(needed: u64) -> Result<(), ResourceError> {
 /// Returns the memory limit of searches in bytes: the given one, but at most the available memory, or a quarter of the
 /// machine's memory. The text is a notice if the limit is less than the given one.
 pub fn search_memory(given: Option<u64>) -> (u64, Option<String>) {
-    match (given, total_memory()) {
-        (Some(memory), _) => match check_memory(memory) {
-            Err(ResourceError::Memory { available, .. }) => {
-                let [memory, limit] = [memory, available].map(ByteSize);
-                (available, Some(format!("{memory} of memory are not available: using {limit}")))
-            }
-            _ => (memory, None),
-        },
-        // Some systems do not report their memory.
-        (None, 0) => (1 << 30, None),
-        (None, total) => (total / 4, None),
+    let Some(memory) = given else { return (total_memory() / 4, None) };
+    match check_memory(memory) {
+        Err(ResourceError::Memory { available, .. }) => {
+            let [memory, limit] = [memory, available].map(ByteSize);
+            (available, Some(format!("{memory} of memory are not available: using {limit}")))
+        }
+        _ => (memory, None),
     }
 }
 
@@ -112,6 +120,14 @@ pub(crate) fn directory_bytes(dir: &Path) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn limits_on_a_system_that_does_not_report_its_memory_are_above_0() {
+        assert_eq!(total_of(None), 4 << 30);
+        assert_eq!(total_of(Some(Memory { total: 7, available: 5 })), 7);
+        assert_eq!((memory_limit(Some(9)), memory_limit(None)), (9, total_memory() / 4 * 3));
+        assert!(memory_limit(None) > 0);
+    }
 
     #[test]
     fn the_machine_has_some_memory_and_disk_but_not_an_exabyte() {

@@ -44,7 +44,7 @@ mod _native {
     #[pymodule_export]
     use crate::vector::VectorGame;
     #[pymodule_export]
-    use crate::work::{machine_memory, search_memory, thread_count};
+    use crate::work::{default_memory_limit, machine_memory, search_memory, thread_count};
 
     /// The version of the package.
     #[pymodule_export]

@@ -27,6 +27,12 @@ pub fn machine_memory() -> u64 {
     sternhalma_builder::total_memory()
 }
 
+/// Returns the default memory limit of builds and proofs, in bytes.
+#[pyfunction]
+pub fn default_memory_limit() -> u64 {
+    sternhalma_builder::memory_limit(None)
+}
+
 /// Returns the memory limit of searches for a given one in bytes, or the default, and a notice if it is less than the
 /// given one.
 #[pyfunction]

@@ -20,7 +20,7 @@ def machine_memory() -> int:
 def memory_of(memory: int | str | None) -> int:
     """Returns a number of bytes. The default is three quarters of the machine's memory."""
     if memory is None:
-        return machine_memory() // 4 * 3
+        return _native.default_memory_limit()
     if isinstance(memory, str):
         match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*", memory.lower())
         if match is None or match[2] not in _UNITS:
