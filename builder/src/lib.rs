@@ -28,7 +28,7 @@
 //! - `search`: the bit-parallel expansion of layers, and both searches;
 //! - `external`: partitions, segments, layer files, spilled states, the work directory;
 //! - `cluster`: the connections and messages of processes on several machines;
-//! - `build`: the drivers of builds, their memory, and cost estimates;
+//! - `construction`: the drivers of builds, their memory, and cost estimates;
 //! - `verify`: proofs, which share `external` with the search but no moves;
 //! - `tools`: conversion and comparison.
 //!
@@ -47,9 +47,9 @@ struct Readme;
 
 mod bits;
 mod blocks;
-mod build;
 #[cfg(feature = "cluster")]
 mod cluster;
+mod construction;
 mod error;
 mod external;
 #[cfg(test)]
@@ -63,13 +63,13 @@ mod search;
 mod tools;
 mod verify;
 
-pub use build::{
+#[cfg(feature = "cluster")]
+pub use cluster::ClusterMember;
+pub use construction::{
     BuildEstimate, BuildOutcome, Calibration, MachineSpec, ModeChoice, ModeReason, TableBuilder, disk_rate,
 };
 #[cfg(feature = "cluster")]
-pub use build::{ClusterEstimate, LinkEstimate, PartReport, assemble};
-#[cfg(feature = "cluster")]
-pub use cluster::ClusterMember;
+pub use construction::{ClusterEstimate, LinkEstimate, PartReport, assemble};
 pub use error::BuilderError;
 #[cfg(feature = "cluster")]
 pub use error::{ClusterError, MissingPart};

@@ -3,7 +3,7 @@
 mod analyse;
 #[cfg(feature = "cluster")]
 mod assemble;
-mod build;
+mod build_table;
 mod compare;
 mod completions;
 mod convert;
@@ -42,7 +42,7 @@ use crate::output::CommandOutcome;
 
 #[derive(Subcommand)]
 pub enum CliCommand {
-    Build(build::Args),
+    Build(build_table::Args),
     Tables(tables::Args),
     Info(info::Args),
     Verify(verify::Args),
@@ -80,7 +80,7 @@ pub enum CliCommand {
 
 pub fn run(ctx: &CommandContext, command: &CliCommand) -> Result<CommandOutcome> {
     match command {
-        CliCommand::Build(args) => build::run(ctx, args),
+        CliCommand::Build(args) => build_table::run(ctx, args),
         CliCommand::Convert(args) => convert::run(ctx, args),
         CliCommand::Info(args) => info::run(ctx, args),
         CliCommand::Verify(args) => verify::run(ctx, args),

@@ -1,5 +1,5 @@
 //! Processes that work together, on one machine or several: their connections, the messages that they exchange, and
-//! what they decide together. The work itself is in `build` and `verify`.
+//! what they decide together. The work itself is in `construction` and `verify`.
 
 mod exchange;
 mod link;

@@ -137,7 +137,10 @@ impl Cluster {
         let expected = self.dir.path().join("expected.sht");
         self.builder.clone().mode(BuildMode::InMemory).overwrite(true).build(&expected, &()).unwrap();
         let what = format!("{} on {} processes", self.builder.spec(), self.processes);
-        assert!(crate::build::tests::bytes_of(&self.path()) == crate::build::tests::bytes_of(&expected), "{what}");
+        assert!(
+            crate::construction::tests::bytes_of(&self.path()) == crate::construction::tests::bytes_of(&expected),
+            "{what}"
+        );
         let (built, expected) = (Table::open(self.path()).unwrap(), Table::open(expected).unwrap());
         assert_eq!(built.checksum(), expected.checksum(), "{what}");
         for process in 0..self.processes {

@@ -7,9 +7,9 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{PartBuild, PartOfLayer};
-use crate::build::cluster::beginning::{EarlierWork, Source};
-use crate::build::cluster::copies::send_file;
 use crate::cluster::ParcelKind;
+use crate::construction::cluster::beginning::{EarlierWork, Source};
+use crate::construction::cluster::copies::send_file;
 use crate::error::{BuilderError, ClusterError, Result};
 use crate::external::{LayerFile, LayerSummary, LockedDir, MemberId, PackedSegment, StoredPart};
 use crate::observer::BuildPhase;

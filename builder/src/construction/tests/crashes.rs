@@ -11,7 +11,7 @@ use sternhalma_data::{Encoding, Table};
 use tempfile::TempDir;
 
 use super::{bytes_of, chain, prefix, zstd};
-use crate::build::out_of_core::OutOfCoreBuild;
+use crate::construction::out_of_core::OutOfCoreBuild;
 use crate::error::Result;
 use crate::external::{LockedDir, PartitionParams};
 use crate::faults::{Crash, Fault, Faults};

@@ -10,10 +10,10 @@ use sternhalma_data::table::write::BlockEncoder;
 use sternhalma_data::table::{Block, LayerTraffic, Layout, Provenance};
 
 use super::{PartBuild, WholeLayer};
-use crate::build::assembly::TableAssembler;
-use crate::build::cluster::part::{PartHead, PartWriter};
-use crate::build::memory::batch_size;
 use crate::cluster::ParcelKind;
+use crate::construction::assembly::TableAssembler;
+use crate::construction::cluster::part::{PartHead, PartWriter};
+use crate::construction::memory::batch_size;
 use crate::error::Result;
 use crate::external::{LayerFile, LayerSummary};
 use crate::observer::BuildPhase;

@@ -14,15 +14,15 @@ use rayon::ThreadPool;
 use serde::{Deserialize, Serialize};
 use sternhalma_data::table::fs::{FileSystem, OsFileSystem};
 
-use crate::build::cluster::beginning::{
+use crate::cluster::{ClusterMember, Common, Exchange, Link, Parcel, ParcelKind, Peers, Voting, connect};
+use crate::construction::cluster::beginning::{
     Beginning, CannotBegin, Decision, EarlierWork, FoundPart, LostParts, decide, obsolete,
 };
-use crate::build::cluster::copies::FileReceiver;
-use crate::build::cluster::ownership::{Ownership, owner_memory};
-use crate::build::cluster::part::PartFile;
-use crate::build::memory::resume_params;
-use crate::build::table_builder::TableBuilder;
-use crate::cluster::{ClusterMember, Common, Exchange, Link, Parcel, ParcelKind, Peers, Voting, connect};
+use crate::construction::cluster::copies::FileReceiver;
+use crate::construction::cluster::ownership::{Ownership, owner_memory};
+use crate::construction::cluster::part::PartFile;
+use crate::construction::memory::resume_params;
+use crate::construction::table_builder::TableBuilder;
 use crate::error::{BuilderError, ClusterError, MissingPart, Result};
 use crate::external::{
     FrameStore, LayerFile, LayerSummary, LockedDir, Manifest, MemberId, Numbering, PartitionParams, Partitioning,

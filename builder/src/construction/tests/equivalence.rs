@@ -11,8 +11,8 @@ use sternhalma_data::{Board, Encoding, Prefix, Table};
 use tempfile::TempDir;
 
 use super::{bytes_of, prefix, zstd};
-use crate::build::memory::{fit_to_limit, least_memory};
-use crate::build::out_of_core::OutOfCoreBuild;
+use crate::construction::memory::{fit_to_limit, least_memory};
+use crate::construction::out_of_core::OutOfCoreBuild;
 use crate::external::PartitionParams;
 use crate::faults::{Fault, Faults};
 use crate::process::thread_pool;

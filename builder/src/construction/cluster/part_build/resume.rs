@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::{PartBuild, PartOfLayer, WholeLayer};
-use crate::build::cluster::copies::send_file;
-use crate::build::out_of_core::check_layers;
 use crate::cluster::ParcelKind;
+use crate::construction::cluster::copies::send_file;
+use crate::construction::out_of_core::check_layers;
 use crate::error::{BuilderError, ClusterError, Result};
 use crate::external::LayerFile;
 

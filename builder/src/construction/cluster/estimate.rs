@@ -17,9 +17,9 @@ use serde::Serialize;
 
 use super::ownership::{Ownership, StateTraffic};
 use super::{PartMemory, part_memory};
-use crate::build::estimate::{BuildEstimate, Calibration};
-use crate::build::machine::MachineSpec;
-use crate::build::table_builder::TableBuilder;
+use crate::construction::estimate::{BuildEstimate, Calibration};
+use crate::construction::machine::MachineSpec;
+use crate::construction::table_builder::TableBuilder;
 use crate::error::Result;
 use crate::external::{Numbering, Partitioning};
 use crate::observer::Observer;

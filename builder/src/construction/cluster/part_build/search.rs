@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use rayon::prelude::*;
 
 use super::{PartBuild, PartOfLayer, WholeLayer};
-use crate::build::out_of_core::{MAX_DISTANCE, goal_segment, open_copies};
 use crate::cluster::ParcelKind;
+use crate::construction::out_of_core::{MAX_DISTANCE, goal_segment, open_copies};
 use crate::error::{BuilderError, Result};
 use crate::external::{LayerFile, LayerParts, LayerSummary, NewLayer, Numbering, PackedSegment, SegmentCodec};
 use crate::observer::{BuildPhase, LayerReport};
