@@ -74,7 +74,7 @@ pub use error::BuilderError;
 #[cfg(feature = "cluster")]
 pub use error::{ClusterError, MissingPart};
 pub use observer::{BuildPhase, LayerReport, Observer};
-pub use options::{BuildMode, LayerForm, NoMirroredForm, TableSpec};
+pub use options::{BuildMode, LayerForm};
 pub use process::{max_threads, thread_count, thread_notice};
 pub use resources::{ResourceError, check_disk, check_memory, memory_limit, search_memory, total_memory};
 pub use tools::{Comparison, DifferenceStats, TableConverter, compare};

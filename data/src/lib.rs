@@ -59,4 +59,6 @@ pub use board::{
     Board, BoardError, Cell, CellSet, Geometry, Move, NotationError, Position, Prefix, Rank, RuleSet, Side, State,
     States,
 };
-pub use table::{Distance, DistanceStream, Encoding, Probe, ProbedState, Table, TableError, TableInfo, TableOptions};
+pub use table::{
+    Distance, DistanceStream, Encoding, Probe, ProbedState, Table, TableError, TableInfo, TableOptions, TableSpec,
+};

@@ -186,7 +186,7 @@ impl Table {
 
     #[getter]
     fn mirrored(&self) -> PyResult<bool> {
-        Ok(self.get()?.info().mirrored)
+        Ok(self.get()?.spec().mirrored)
     }
 
     #[getter]

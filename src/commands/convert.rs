@@ -57,7 +57,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         table.path().display(),
         counted(table.prefix().states() as usize, "state"),
         table.encoding(),
-        form(table.info().mirrored),
+        form(table.spec().mirrored),
         form(spec.mirrored),
         args.output.display()
     );

@@ -104,7 +104,7 @@ impl TableReport<'_> {
             within: table.prefix().within(),
             states: table.prefix().states(),
             encoding: table.encoding().to_string(),
-            mirrored: table.info().mirrored,
+            mirrored: table.spec().mirrored,
             bytes: table.file_bytes(),
             data_offset: table.data_offset(),
             bits_per_state: bits_per_state(table),

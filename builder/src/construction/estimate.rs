@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use rayon::ThreadPool;
 use serde::Serialize;
 use sternhalma_data::board::{Symmetry, choose};
-use sternhalma_data::{Prefix, Table};
+use sternhalma_data::{Prefix, Table, TableSpec};
 use sternhalma_files::ScratchDirectory;
 
 use super::in_memory::build_in_memory;
@@ -34,7 +34,7 @@ use super::table_builder::TableBuilder;
 use crate::error::{BuilderError, Result};
 use crate::external::{PartitionParams, count_segments};
 use crate::observer::{BuildPhase, Observer};
-use crate::options::{BuildMode, LayerForm, TableSpec};
+use crate::options::{BuildMode, LayerForm};
 use crate::process::{Stopwatch, thread_pool};
 use crate::search::{Expander, memory_needed};
 

@@ -4,16 +4,16 @@ use std::ops::Range;
 use std::path::Path;
 
 use rayon::ThreadPool;
-use sternhalma_data::TableInfo;
 use sternhalma_data::table::fs::OsFileSystem;
 use sternhalma_data::table::write::{BlockEncoder, NewTable};
 use sternhalma_data::table::{Block, Provenance};
+use sternhalma_data::{TableInfo, TableSpec};
 
 use super::table_builder::TableBuilder;
 use crate::blocks::{BatchSize, write_blocks};
 use crate::error::Result;
 use crate::observer::Observer;
-use crate::options::{BuildMode, TableSpec};
+use crate::options::BuildMode;
 use crate::process::{Stopwatch, provenance};
 use crate::search::{BfsResult, breadth_first_search};
 
@@ -25,12 +25,12 @@ pub(super) fn build_in_memory(
     observer: &dyn Observer,
 ) -> Result<()> {
     let stopwatch = Stopwatch::start();
-    let TableSpec { prefix, encoding, mirrored } = options.spec;
+    let TableSpec { encoding, mirrored, .. } = options.spec;
     let storage = OsFileSystem::shared();
     let new = NewTable::create_in(&storage, path, options.overwrite)?;
     let BfsResult { planes, runs, layers, boundary_layer, successors } =
         breadth_first_search(options.spec, options.symmetry(), pool, observer)?;
-    let mut writer = new.begin(TableInfo { prefix, encoding, mirrored, layers, boundary_layer })?;
+    let mut writer = new.begin(TableInfo { spec: options.spec, layers, boundary_layer })?;
     let encode = |encoder: &mut BlockEncoder, blocks: &[Block]| {
         // The planes of a mirrored table are by reduced rank, as its blocks are.
         let encode = |indices: Range<u64>| match runs.as_ref().filter(|_| !mirrored) {

@@ -1,12 +1,11 @@
 //! The memory of out-of-core builds, and partition parameters for a memory limit.
 
 use sternhalma_data::board::choose;
-use sternhalma_data::{Encoding, Prefix};
+use sternhalma_data::{Encoding, Prefix, TableSpec};
 
 use crate::blocks::BatchSize;
 use crate::error::{BuilderError, Result};
 use crate::external::{LayerFile, Numbering, PartitionParams, SegmentHistory, count_segments};
-use crate::options::TableSpec;
 use crate::search::{Expander, ExternalSearch, MAX_SLICES_BYTES};
 
 /// The memory of the program without its data, in bytes.

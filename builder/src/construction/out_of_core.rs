@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use sternhalma_data::table::fs::{FileSystem, OsFileSystem, Traffic, parent_directory};
 use sternhalma_data::table::write::{BlockEncoder, NewTable, TableWriter};
 use sternhalma_data::table::{Block, LayerTraffic, Provenance};
-use sternhalma_data::{Table, TableError, TableInfo};
+use sternhalma_data::{Table, TableError, TableInfo, TableSpec};
 
 use super::assembly::{TableAssembler, TableCommits, segments_before};
 use super::memory::{batch_size, resume_params};
@@ -27,7 +27,7 @@ use crate::external::{
     StoredPart, WorkDir,
 };
 use crate::observer::{BuildPhase, Observer};
-use crate::options::{BuildMode, LayerForm, TableSpec};
+use crate::options::{BuildMode, LayerForm};
 use crate::process::{Stopwatch, peak_memory, provenance};
 use crate::search::ExternalSearch;
 
@@ -136,7 +136,7 @@ impl<'a> OutOfCoreBuild<'a> {
     fn is_complete(&self, path: &Path, id: &str) -> bool {
         let Ok(table) = Table::open(path) else { return false };
         let intact = || self.pool.install(|| check_blocks(&[&table], self.options.spec.prefix.states(), &()).is_ok());
-        TableSpec::of(&table) == self.options.spec
+        table.spec() == self.options.spec
             && table.provenance().work.as_deref() == Some(id)
             && (!self.options.overwrite || intact())
     }
@@ -387,7 +387,6 @@ pub(super) fn goal_segment(partitioning: &Partitioning) -> PackedLayerSegment {
 
 /// Returns the contents of the table, and the part of its provenance that follows from the layers.
 fn summarize(spec: TableSpec, layers: &[LayerFile]) -> (TableInfo, Provenance) {
-    let TableSpec { prefix, encoding, mirrored } = spec;
     let summaries: Vec<LayerSummary> = layers.iter().map(LayerFile::summary).collect();
     // The file of a layer describes the expansion of the previous layer.
     let boundary_layer = summaries.iter().position(|summary| summary.escapes).map(|distance| distance as u32 - 1);
@@ -401,5 +400,5 @@ fn summarize(spec: TableSpec, layers: &[LayerFile]) -> (TableInfo, Provenance) {
         io: io.collect(),
         ..Provenance::default()
     };
-    (TableInfo { prefix, encoding, mirrored, layers: states, boundary_layer }, record)
+    (TableInfo { spec, layers: states, boundary_layer }, record)
 }

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use sternhalma_data::board::Symmetry;
-use sternhalma_data::{Encoding, Prefix};
+use sternhalma_data::table::NoMirroredForm;
+use sternhalma_data::{Encoding, Prefix, TableSpec};
 
 use crate::error::BuilderError;
 use crate::external::WorkDir;
-use crate::options::{BuildMode, LayerForm, NoMirroredForm, TableSpec};
+use crate::options::{BuildMode, LayerForm};
 use crate::process::thread_count;
 use crate::resources::{check_disk, check_memory, directory_bytes};
 use crate::search::memory_needed;

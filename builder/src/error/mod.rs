@@ -10,10 +10,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use bytesize::ByteSize;
-use sternhalma_data::{Board, TableError};
+use sternhalma_data::table::NoMirroredForm;
+use sternhalma_data::{Board, TableError, TableSpec};
 use thiserror::Error;
 
-use crate::options::{NoMirroredForm, TableSpec};
 use crate::resources::ResourceError;
 
 pub(crate) type Result<T> = std::result::Result<T, BuilderError>;

@@ -4,9 +4,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use sternhalma_data::board::{Symmetry, choose, rank_above};
-use sternhalma_data::{Cell, CellSet, Prefix};
-
-use crate::options::TableSpec;
+use sternhalma_data::{Cell, CellSet, Prefix, TableSpec};
 
 /// The states that a search stores, numbered in the order of ranks.
 ///

@@ -4,12 +4,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use sternhalma_data::TableSpec;
 use sternhalma_data::table::fs::FileSystem;
 
 use super::layer_file::LayerFile;
 use super::work_dir::{Manifest, MemberId, copies_name, layer_name, read_commit_in, read_manifest_in};
 use crate::error::{BuilderError, Result};
-use crate::options::TableSpec;
 
 /// The layers of one process of a cluster: its own files, or second copies.
 #[derive(Clone, Debug)]
@@ -52,8 +52,8 @@ impl StoredPart {
 
     fn own(storage: &dyn FileSystem, work_dir: &Path, member: MemberId, spec: TableSpec) -> Option<StoredPart> {
         let dir = work_dir.join(member.directory_name());
-        let manifest = read_manifest_in(storage, &dir).ok().flatten()?;
-        (manifest.is_of(spec) && manifest.member() == Some(member)).then(|| StoredPart {
+        let manifest = read_manifest_in(storage, &dir, spec).ok().flatten()?;
+        (manifest.spec() == spec && manifest.member() == Some(member)).then(|| StoredPart {
             member,
             manifest: manifest.clone(),
             home: dir.clone(),

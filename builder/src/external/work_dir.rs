@@ -22,14 +22,15 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use sternhalma_data::table::fs::{AtomicFile, FileSystem, RandomAccessFile};
-use sternhalma_data::table::{Ans, Zstd, checksum};
-use sternhalma_data::{Board, Encoding, Prefix};
+use sternhalma_data::table::{Zstd, checksum};
+use sternhalma_data::{Encoding, TableSpec};
 
 use super::layer_file::{LayerFile, LayerIdentity, LayerWriter, NewLayer};
 use super::partitioning::PartitionParams;
 use crate::error::{BuilderError, Result};
-use crate::options::{LayerForm, TableSpec};
+use crate::options::LayerForm;
 
 const FORMAT: u32 = 2;
 const MANIFEST: &str = "build.json";
@@ -69,23 +70,9 @@ pub(crate) struct Manifest {
     format: u32,
     /// The identifier of this build, which the provenance of its table repeats.
     id: String,
-    /// The size of the board.
-    side: u64,
-    pieces: u64,
-    /// The number of cells of the prefix.
-    within: u64,
-    /// The name of the encoding, without its parameters.
-    encoding: String,
-    /// The block states and the level of the encoding `zstd`. Earlier versions
-    /// did not record these parameters.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    zstd: Option<(u64, u8)>,
-    /// The block states of the encoding `ans`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    ans: Option<u64>,
-    /// Whether the layers hold only one state of each mirrored pair. Earlier versions always searched all states.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    mirrored: bool,
+    /// The table to build. The layers hold the states that it stores.
+    #[serde(flatten)]
+    spec: TableSpec,
     /// The number of upper pieces that the states of a partition share.
     #[serde(rename = "fixed")]
     fixed_pieces: usize,
@@ -101,27 +88,13 @@ pub(crate) struct Manifest {
 
 impl Manifest {
     fn new(id: String, spec: TableSpec, params: PartitionParams) -> Manifest {
-        let TableSpec { prefix, encoding, mirrored } = spec;
-        let (zstd, ans) = match encoding {
-            Encoding::Zstd(zstd) => (Some((zstd.block_states(), zstd.level())), None),
-            Encoding::Ans(ans) => (None, Some(ans.block_states())),
-            _ => (None, None),
-        };
-        Manifest {
-            format: FORMAT,
-            id,
-            side: prefix.board().size() as u64,
-            pieces: prefix.board().pieces() as u64,
-            within: prefix.within() as u64,
-            encoding: encoding.to_string(),
-            zstd,
-            ans,
-            mirrored,
-            fixed_pieces: params.fixed_pieces,
-            segment_words: params.segment_words,
-            member: None,
-            resumes: 0,
-        }
+        let PartitionParams { fixed_pieces, segment_words, .. } = params;
+        Manifest { format: FORMAT, id, spec, fixed_pieces, segment_words, member: None, resumes: 0 }
+    }
+
+    /// Returns the table to build.
+    pub fn spec(&self) -> TableSpec {
+        self.spec
     }
 
     /// Returns the identifier of the build.
@@ -146,7 +119,8 @@ impl Manifest {
 
     /// Returns a checksum of the build, its prefix, its partitioning and the process.
     pub fn fingerprint(&self) -> u64 {
-        let Manifest { id, side, pieces, within, fixed_pieces, segment_words, member, .. } = self;
+        let Manifest { id, spec: TableSpec { prefix, .. }, fixed_pieces, segment_words, member, .. } = self;
+        let (side, pieces, within) = (prefix.board().size(), prefix.board().pieces(), prefix.within());
         let member = member.map_or(String::new(), |member| format!(" {member}"));
         checksum(format!("{id} {side} {pieces} {within} {fixed_pieces} {segment_words}{member}").as_bytes())
     }
@@ -154,25 +128,6 @@ impl Manifest {
     /// Returns what identifies a layer of this build.
     pub fn layer_identity(&self, distance: u32, segments: u64) -> LayerIdentity {
         LayerIdentity { distance, is_copy: false, fingerprint: self.fingerprint(), segments }
-    }
-
-    /// Returns whether this is a manifest of a build of `spec` in the current format.
-    pub fn is_of(&self, spec: TableSpec) -> bool {
-        self.format == FORMAT && self.spec(spec) == Some(spec)
-    }
-
-    /// Returns the table that the directory is for, or `None` if the manifest
-    /// is invalid. A manifest without zstd parameters is for any of them,
-    /// because layers do not depend on the encoding: `requested` decides.
-    fn spec(&self, requested: TableSpec) -> Option<TableSpec> {
-        let prefix = Prefix::new(Board::new(self.side, self.pieces).ok()?, self.within).ok()?;
-        let encoding = match (self.encoding.parse().ok()?, self.zstd, requested.encoding) {
-            (Encoding::Zstd(_), Some((states, level)), _) => Encoding::Zstd(Zstd::new(states, level).ok()?),
-            (Encoding::Zstd(_), None, requested @ Encoding::Zstd(_)) => requested,
-            (Encoding::Ans(_), ..) => Encoding::Ans(Ans::new(self.ans?).ok()?),
-            (encoding, ..) => encoding,
-        };
-        Some(TableSpec { prefix, encoding, mirrored: self.mirrored })
     }
 }
 
@@ -197,8 +152,26 @@ fn commit_name(distance: u32) -> String {
 }
 
 /// Reads the manifest in a directory. Returns `None` if there is none.
-pub(super) fn read_manifest_in(storage: &dyn FileSystem, dir: &Path) -> Result<Option<Manifest>> {
-    read_checked(storage, &dir.join(MANIFEST))
+///
+/// Earlier versions did not record the parameters of zstd. Layers do not depend on them, so such a manifest gets those
+/// of the table that the caller requests.
+pub(super) fn read_manifest_in(storage: &dyn FileSystem, dir: &Path, requested: TableSpec) -> Result<Option<Manifest>> {
+    let path = dir.join(MANIFEST);
+    let Some(mut fields) = read_checked::<serde_json::Map<String, Value>>(storage, &path)? else { return Ok(None) };
+    if fields.get("encoding").is_some_and(|name| name == "zstd") {
+        let zstd = match requested.encoding {
+            Encoding::Zstd(zstd) => zstd,
+            _ => Zstd::default(),
+        };
+        fields.entry("zstd").or_insert_with(|| json!((zstd.block_states(), zstd.level())));
+    }
+    let manifest: Manifest =
+        serde_json::from_value(fields.into()).map_err(|_| BuilderError::DamagedManifest { path })?;
+    if manifest.format != FORMAT {
+        let (found, path) = (manifest.format, dir.to_owned());
+        return Err(BuilderError::WorkDirFormat { path, found, supported: FORMAT });
+    }
+    Ok(Some(manifest))
 }
 
 /// Reads the checksums of the parts of a committed layer from the directory of a process. Returns `None` if the layer
@@ -269,21 +242,13 @@ impl LockedDir {
     /// Returns `None` if there is no manifest, or one of another table without
     /// any layer, which a finished build leaves.
     pub fn manifest(&self, spec: TableSpec) -> Result<Option<Manifest>> {
-        let Some(manifest) = self.read_manifest()? else { return Ok(None) };
-        if manifest.format != FORMAT {
-            let (found, path) = (manifest.format, self.path.clone());
-            return Err(BuilderError::WorkDirFormat { path, found, supported: FORMAT });
+        match read_manifest_in(&*self.storage, &self.path, spec)? {
+            Some(manifest) if manifest.spec != spec && self.has_layers() => {
+                let (path, found) = (self.path.clone(), manifest.spec);
+                Err(BuilderError::WorkDirMismatch { path, found, requested: spec })
+            }
+            manifest => Ok(manifest.filter(|manifest| manifest.spec == spec)),
         }
-        let found = manifest.spec(spec).ok_or_else(|| self.damaged_manifest())?;
-        if found == spec {
-            // Records the parameters that an earlier version omitted.
-            let zstd = Manifest::new(String::new(), spec, PartitionParams::default()).zstd;
-            return Ok(Some(Manifest { zstd, ..manifest }));
-        }
-        if !self.has_layers() {
-            return Ok(None);
-        }
-        Err(BuilderError::WorkDirMismatch { path: self.path.clone(), found, requested: spec })
     }
 
     /// Returns whether the directory contains a layer.
@@ -355,14 +320,6 @@ impl LockedDir {
 
     fn commit_path(&self, distance: u32) -> PathBuf {
         self.path.join(commit_name(distance))
-    }
-
-    fn damaged_manifest(&self) -> BuilderError {
-        BuilderError::DamagedManifest { path: self.manifest_path() }
-    }
-
-    fn read_manifest(&self) -> Result<Option<Manifest>> {
-        read_checked(&*self.storage, &self.manifest_path())
     }
 
     /// Writes a file of JSON with a checksum, and makes it durable.
@@ -533,5 +490,56 @@ impl WorkDir {
     /// Opens a layer; returns `None` if it is not complete.
     pub fn layer(&self, distance: u32, segments: u64) -> Result<Option<LayerFile>> {
         LayerFile::open(&*self.dir.storage, &self.dir.layer_path(distance), self.identity(distance, segments))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sternhalma_data::table::Ans;
+    use sternhalma_data::table::fs::OsFileSystem;
+    use sternhalma_data::{Board, Prefix};
+
+    use super::*;
+
+    /// Manifests that earlier versions have written keep their meaning, and are written again byte for byte.
+    #[test]
+    fn manifests_of_earlier_versions_are_read_and_written_again_unchanged() {
+        let spec = |side, within, encoding, mirrored| {
+            let prefix = Prefix::new(Board::new(side, 3).unwrap(), within).unwrap();
+            TableSpec { prefix, encoding, mirrored }
+        };
+        let (zstd, ans) = (Encoding::Zstd(Zstd::new(4096, 3).unwrap()), Encoding::Ans(Ans::default()));
+        for (text, spec, fingerprint) in [
+            (
+                "{\"format\":2,\"id\":\"bab90e2124d6be79\",\"side\":4,\"pieces\":3,\"within\":16,\"encoding\":\"byte\",\
+                 \"fixed\":0,\"chunk_words\":8192,\"resumes\":0}\ncca932d03baf8284\n",
+                spec(4, 16, Encoding::Byte, false),
+                "bab90e2124d6be79 4 3 16 0 8192",
+            ),
+            (
+                "{\"format\":2,\"id\":\"d02b91d08b109d60\",\"side\":4,\"pieces\":3,\"within\":16,\"encoding\":\"zstd\",\
+                 \"zstd\":[4096,3],\"mirrored\":true,\"fixed\":0,\"chunk_words\":8192,\"resumes\":0}\ne2f2bda01e9b5ad3\n",
+                spec(4, 16, zstd, true),
+                "d02b91d08b109d60 4 3 16 0 8192",
+            ),
+            (
+                "{\"format\":2,\"id\":\"b5012c3824e1e909\",\"side\":5,\"pieces\":3,\"within\":15,\"encoding\":\"ans\",\
+                 \"ans\":65536,\"mirrored\":true,\"fixed\":0,\"chunk_words\":8192,\"resumes\":0}\n93bc33f1111fa5e8\n",
+                spec(5, 15, ans, true),
+                "b5012c3824e1e909 5 3 15 0 8192",
+            ),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join(MANIFEST);
+            std::fs::write(&path, text).unwrap();
+            let locked = LockedDir::open(&OsFileSystem::shared(), dir.path()).unwrap();
+            let manifest = locked.manifest(spec).unwrap().expect("the manifest is of this table");
+            assert_eq!((manifest.spec(), manifest.partitioning()), (spec, (0, 8192)));
+            assert_eq!(manifest.fingerprint(), checksum(fingerprint.as_bytes()));
+            let work = locked.resume(manifest);
+            std::fs::remove_file(&path).unwrap();
+            work.write_manifest().unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        }
     }
 }

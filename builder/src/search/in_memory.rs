@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 use sternhalma_data::board::{MirroredRuns, Symmetry};
-use sternhalma_data::{CellSet, Encoding, Prefix};
+use sternhalma_data::{CellSet, Encoding, Prefix, TableSpec};
 
 use super::distance_planes::{Bitmap, DistancePlanes, STRIPE, new_bitmap};
 use super::expander::{Expander, LayerBitmaps};
@@ -14,7 +14,6 @@ use super::occupancy::{BLOCK, Occupancy};
 use crate::bits::words_for;
 use crate::error::{BuilderError, Result};
 use crate::observer::{BuildPhase, Observer};
-use crate::options::TableSpec;
 use crate::ranks::BitOffsets;
 
 /// Groups that a thread takes at a time.

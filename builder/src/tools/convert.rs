@@ -7,12 +7,11 @@ use std::sync::Mutex;
 use sternhalma_data::board::{Stretch, Symmetry};
 use sternhalma_data::table::Block;
 use sternhalma_data::table::write::{BlockEncoder, NewTable};
-use sternhalma_data::{DistanceStream, Encoding, Table, TableInfo};
+use sternhalma_data::{DistanceStream, Encoding, Table, TableInfo, TableSpec};
 
 use crate::blocks::{BatchSize, write_blocks};
 use crate::error::{BuilderError, Result};
 use crate::observer::Observer;
-use crate::options::TableSpec;
 use crate::process::thread_pool;
 
 /// The states that are read at a time.
@@ -92,11 +91,10 @@ impl<'a> TableConverter<'a> {
         if sternhalma_files::is_same_file(table.path(), path) {
             return Err(BuilderError::SameFile { path: path.to_owned() });
         }
-        let TableSpec { encoding, mirrored, .. } = self.spec;
         let layout = self.spec.layout()?;
         let new = NewTable::create(path, self.overwrite)?;
         let pool = thread_pool(self.threads)?;
-        let mut writer = new.begin(TableInfo { encoding, mirrored, ..table.info().clone() })?;
+        let mut writer = new.begin(TableInfo { spec: self.spec, ..table.info().clone() })?;
         let layers = Mutex::new([0u64; 256]);
         let encode = |encoder: &mut BlockEncoder, blocks: &[Block]| {
             let mut counts = [0; 256];

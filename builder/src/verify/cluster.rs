@@ -261,7 +261,7 @@ mod tests {
     use crate::error::ClusterError;
     use crate::verify::proof::count_layers;
     use proptest::prelude::*;
-    use sternhalma_data::{Board, Encoding, TableInfo};
+    use sternhalma_data::{Board, Encoding, TableInfo, TableSpec};
     use sternhalma_testutil::{Reference, encodings, write_forged_table};
 
     fn prefix(side: u64, pieces: u64, within: u64) -> Prefix {
@@ -334,7 +334,7 @@ mod tests {
             let mut layers = count_layers(&distances);
             layers[3] += change;
             layers[4] -= change;
-            TableInfo { prefix, encoding: Encoding::Byte, mirrored: false, layers, boundary_layer }
+            TableInfo { spec: TableSpec { prefix, encoding: Encoding::Byte, mirrored: false }, layers, boundary_layer }
         };
         let earlier = boundary_layer.map(|layer| layer - 1);
         for (info, is_right) in

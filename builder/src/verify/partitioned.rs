@@ -41,12 +41,12 @@ pub(super) fn fit_to_limit(
     limit: u64,
     fixed_pieces: Option<usize>,
 ) -> Result<PartitionParams> {
-    let prefix = info.prefix;
+    let prefix = info.spec.prefix;
     let needed = |fixed_pieces: usize| {
         // A byte and a bit per state.
         let states = (64 * max_words(&Numbering::new(prefix, None), fixed_pieces) as u64).saturating_mul(9) / 8;
         let worker = THREAD + stream_memory(info) + SegmentCodec::memory(SEGMENT_WORDS) + 16 * SEGMENT_WORDS as u64;
-        let readers = ClassLoader::memory(info.encoding, count_segments(prefix, fixed_pieces, SEGMENT_WORDS));
+        let readers = ClassLoader::memory(info.spec.encoding, count_segments(prefix, fixed_pieces, SEGMENT_WORDS));
         (PROGRAM + MAPPED + threads as u64 * worker).saturating_add(states).saturating_add(readers)
     };
     let spill_bytes = |fixed_pieces: usize| limit.checked_sub(needed(fixed_pieces)).map(|left| left / 8 * 7);

@@ -116,7 +116,7 @@ impl Sample {
 
     /// Returns the memory that the proof needs, in bytes.
     pub fn memory(&self, info: &TableInfo, threads: usize) -> u64 {
-        let (prefix, fixed_pieces) = (info.prefix, self.extent.fixed_pieces);
+        let (prefix, fixed_pieces) = (info.spec.prefix, self.extent.fixed_pieces);
         let classes = choose(prefix.within(), fixed_pieces) * size_of::<Candidate>() as u64 * 2;
         classes + SingleClassProver::memory(info, fixed_pieces, threads)
     }

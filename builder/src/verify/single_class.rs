@@ -75,7 +75,7 @@ impl<'a> SingleClassProver<'a> {
     /// Returns the memory of a prover of classes with this many fixed pieces, in bytes.
     pub fn memory(info: &TableInfo, fixed_pieces: usize, threads: usize) -> u64 {
         // A byte and a bit per state.
-        let states = 64 * max_words(&Numbering::new(info.prefix, None), fixed_pieces) as u64 * 9 / 8;
+        let states = 64 * max_words(&Numbering::new(info.spec.prefix, None), fixed_pieces) as u64 * 9 / 8;
         states + threads as u64 * (DistanceWindows::MEMORY + stream_memory(info) + (256 << 10))
     }
 

@@ -15,9 +15,9 @@ pub(super) fn stream(table: &Table, ranks: Range<u64>) -> Result<DistanceStream<
 
 /// Returns the memory of the blocks that a stream keeps, in bytes.
 pub(super) fn stream_memory(info: &TableInfo) -> u64 {
-    match info.encoding.states_per_compressed_block() {
+    match info.spec.encoding.states_per_compressed_block() {
         // At least two blocks are kept, and one more while it is decoded.
-        Some(states) if info.mirrored => (CACHE as u64).max(2 * states) + states,
+        Some(states) if info.spec.mirrored => (CACHE as u64).max(2 * states) + states,
         Some(states) => states,
         None => 0,
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use sternhalma_data::table::fs::FileSystem;
-use sternhalma_data::{Board, Encoding, Prefix, Table, TableInfo};
+use sternhalma_data::{Board, Encoding, Prefix, Table, TableInfo, TableSpec};
 use sternhalma_testutil::{Reference, encodings, write_forged_table};
 
 use super::checkpoint::{Checkpoint, OpenProof, ProofFiles, Unfinished};
@@ -127,7 +127,11 @@ fn forged(path: &Path, encoding: Encoding) -> Table {
         Encoding::Mod3 => distances.iter().map(|distance| distance % 3).collect(),
         _ => distances,
     };
-    write_forged_table(path, TableInfo { prefix, encoding, mirrored: false, layers, boundary_layer }, &values)
+    write_forged_table(
+        path,
+        TableInfo { spec: TableSpec { prefix, encoding, mirrored: false }, layers, boundary_layer },
+        &values,
+    )
 }
 
 #[test]

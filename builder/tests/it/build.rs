@@ -1,10 +1,8 @@
 //! Built tables agree with a reference breadth-first search in every state.
 
-use sternhalma_builder::{
-    BuildMode, BuilderError, LayerForm, MachineSpec, Observer, TableBuilder, TableSpec, Verifier,
-};
+use sternhalma_builder::{BuildMode, BuilderError, LayerForm, MachineSpec, Observer, TableBuilder, Verifier};
 use sternhalma_data::table::{Layout, Zstd};
-use sternhalma_data::{Board, Encoding, Prefix, Probe, Rank, State, States, Table, TableInfo};
+use sternhalma_data::{Board, Encoding, Prefix, Probe, Rank, State, States, Table, TableInfo, TableSpec};
 use sternhalma_testutil::{Reference, layers_of, write_forged_table};
 use tempfile::TempDir;
 
@@ -28,7 +26,7 @@ fn assert_matches_reference(prefix: Prefix) {
     let proven_depth = boundary_layer.map(|layer| layer + 2);
     for encoding in [Encoding::Byte, Encoding::Mod3, Encoding::Zstd(Zstd::new(256, 3).unwrap())] {
         let table = built(&dir, prefix, encoding, 2);
-        assert_eq!(table.info().mirrored, TableSpec::new(prefix, encoding).mirrored);
+        assert_eq!(table.spec().mirrored, TableSpec::new(prefix, encoding).mirrored);
         assert_eq!(table.distances().unwrap(), expected, "{prefix} in {encoding}");
         assert_eq!(table.proven_depth(), proven_depth, "{prefix}");
         Verifier::new(&table).threads(2).prove(&()).unwrap();
@@ -154,9 +152,7 @@ fn a_proof_finds_every_wrong_distance() {
     for prefix in [Prefix::whole(Board::new(4, 3).unwrap()), prefix(4, 3, 11)] {
         let Reference { distances: right, boundary_layer, .. } = Reference::search(prefix);
         let contents = |distances: &[u8], encoding| TableInfo {
-            prefix,
-            encoding,
-            mirrored: false,
+            spec: TableSpec { prefix, encoding, mirrored: false },
             layers: layers_of(distances),
             boundary_layer,
         };
@@ -195,7 +191,7 @@ fn a_proof_finds_distances_that_are_right_only_modulo_three() {
     let refuse = |encoding, layers: Vec<u64>, values: &[u8]| {
         let table = write_forged_table(
             &path,
-            TableInfo { prefix, encoding, mirrored: false, layers, boundary_layer: None },
+            TableInfo { spec: TableSpec { prefix, encoding, mirrored: false }, layers, boundary_layer: None },
             values,
         );
         let error = Verifier::new(&table).threads(1).prove(&()).expect_err("the table is wrong");
@@ -225,8 +221,11 @@ fn a_proof_checks_the_boundary_layer() {
     let Reference { distances: right, boundary_layer, .. } = Reference::search(prefix);
     for wrong in [None, boundary_layer.map(|layer| layer + 1)] {
         let encoding = Encoding::Byte;
-        let contents =
-            TableInfo { prefix, encoding, mirrored: false, layers: layers_of(&right), boundary_layer: wrong };
+        let contents = TableInfo {
+            spec: TableSpec { prefix, encoding, mirrored: false },
+            layers: layers_of(&right),
+            boundary_layer: wrong,
+        };
         assert!(Verifier::new(&write_forged_table(&path, contents, &right)).threads(1).prove(&()).is_err());
     }
 }

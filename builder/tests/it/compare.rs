@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use sternhalma_builder::{BuilderError, DifferenceStats, TableBuilder, compare};
-use sternhalma_data::{Board, Encoding, Prefix, States, Table, TableInfo};
+use sternhalma_data::{Board, Encoding, Prefix, States, Table, TableInfo, TableSpec};
 use sternhalma_testutil::{encodings, layers_of, write_forged_table};
 use tempfile::TempDir;
 
@@ -16,7 +16,11 @@ fn built(dir: &TempDir, prefix: Prefix, encoding: Encoding) -> Table {
 
 /// Writes a table of bytes with these distances.
 fn forged(path: &Path, like: &Table, distances: &[u8]) -> Table {
-    let info = TableInfo { encoding: Encoding::Byte, layers: layers_of(distances), ..like.info().clone() };
+    let info = TableInfo {
+        spec: TableSpec { encoding: Encoding::Byte, ..like.spec() },
+        layers: layers_of(distances),
+        ..like.info().clone()
+    };
     write_forged_table(path, info, distances)
 }
 

@@ -2,12 +2,10 @@
 
 use std::path::Path;
 
-use sternhalma_builder::{
-    BuildMode, BuilderError, NoMirroredForm, TableBuilder, TableConverter, TableSpec, Verifier, compare,
-};
+use sternhalma_builder::{BuildMode, BuilderError, TableBuilder, TableConverter, Verifier, compare};
 use sternhalma_data::board::Symmetry;
-use sternhalma_data::table::{Ans, Zstd};
-use sternhalma_data::{Board, Encoding, Prefix, States, Table, TableInfo};
+use sternhalma_data::table::{Ans, NoMirroredForm, Zstd};
+use sternhalma_data::{Board, Encoding, Prefix, States, Table, TableInfo, TableSpec};
 use sternhalma_testutil::{Reference, canonical_values, layers_of, write_forged_table};
 
 fn encodings() -> [Encoding; 5] {
@@ -58,7 +56,7 @@ fn build_in_mode(path: &Path, spec: TableSpec, mode: BuildMode) -> Table {
     };
     builder.memory_limit(limit).build(path, &()).unwrap();
     let table = open(path);
-    assert_eq!(TableSpec::of(&table), spec);
+    assert_eq!(table.spec(), spec);
     table
 }
 
@@ -170,8 +168,9 @@ fn one_wrong_distance_of_a_mirrored_table_is_found() {
         let reference = Reference::search(prefix);
         for encoding in encodings() {
             let mod3 = encoding == Encoding::Mod3;
-            let info = TableInfo { mirrored: true, ..reference.info(encoding) };
-            let right = canonical_values(&info, &reference.distances).unwrap();
+            let spec = TableSpec { mirrored: true, ..reference.spec(encoding) };
+            let info = TableInfo { spec, ..reference.info(encoding) };
+            let right = canonical_values(spec, &reference.distances).unwrap();
             let step = if encoding == Encoding::Byte { 1 } else { 7 };
             for (at, more) in (0..right.len()).step_by(step).flat_map(|at| [(at, true), (at, false)]) {
                 let mut values = right.to_vec();
@@ -179,7 +178,7 @@ fn one_wrong_distance_of_a_mirrored_table_is_found() {
                 if mod3 {
                     values.iter_mut().for_each(|distance| *distance %= 3);
                 }
-                let layout = info.layout().unwrap();
+                let layout = info.spec.layout().unwrap();
                 let symmetry = layout.symmetry().unwrap();
                 // The layers are those of the wrong distances, so that only the proof finds the forgery.
                 let by_rank = States::all(prefix).map(|(_, state)| values[symmetry.reduced_rank(state) as usize]);

@@ -12,7 +12,7 @@ use sternhalma_cpu::level;
 use super::codec::{BlockFault, Codec, DecodedBlocks, residue};
 use super::distance::Distance;
 use super::error::TableError;
-use super::format::{Encoding, Header, Layout, Provenance, TableInfo, checksum};
+use super::format::{Encoding, Header, Layout, Provenance, TableInfo, TableSpec, checksum};
 use super::map::Map;
 use crate::board::{Board, MirroredRuns, Prefix, Rank, State, Symmetry};
 
@@ -62,7 +62,7 @@ impl Table {
         let provenance = Provenance::decode(path, record)?;
         let codec = Codec::new(&header.layout, cache_bytes);
         let verified = verify_blocks.then(|| (0..header.layout.blocks()).map(|_| AtomicBool::new(false)).collect());
-        let bytes_by_rank = header.info.encoding == Encoding::Byte && !header.info.mirrored;
+        let bytes_by_rank = header.info.spec.encoding == Encoding::Byte && !header.info.spec.mirrored;
         let (path, runs) = (path.to_owned(), OnceLock::new());
         let table = Table { path, map, header, provenance, verified, codec, bytes_by_rank, runs };
         table.load(load_budget)
@@ -120,13 +120,13 @@ impl Table {
     /// Returns the covered states.
     #[inline]
     pub fn prefix(&self) -> Prefix {
-        self.info().prefix
+        self.spec().prefix
     }
 
     /// Returns how distances are stored.
     #[inline]
     pub fn encoding(&self) -> Encoding {
-        self.info().encoding
+        self.spec().encoding
     }
 
     /// Returns the symmetry of the states if the table is mirrored: it stores only
@@ -136,7 +136,13 @@ impl Table {
         self.layout().symmetry()
     }
 
-    /// Returns the prefix, the encoding, the form and the layers.
+    /// Returns what identifies the table: the covered states, the encoding and the form.
+    #[inline]
+    pub fn spec(&self) -> TableSpec {
+        self.info().spec
+    }
+
+    /// Returns the identity of the table, and its layers.
     #[inline]
     pub fn info(&self) -> &TableInfo {
         &self.header.info
@@ -206,7 +212,7 @@ impl Table {
         }
         if checksum(self.block_bytes(number)) != self.header.block_checksums[number as usize] {
             let indices = self.layout().block(number).indices;
-            let ranks = if self.info().mirrored { "reduced ranks" } else { "ranks" };
+            let ranks = if self.spec().mirrored { "reduced ranks" } else { "ranks" };
             let what = format!(
                 "block {number} ({ranks} {} to {}) does not match its checksum",
                 indices.start,

@@ -79,7 +79,7 @@ impl NewTable {
     /// # Panics
     /// If the table is mirrored and its prefix has no mirrored form.
     pub fn begin(mut self, info: TableInfo) -> Result<TableWriter, TableError> {
-        let layout = info.layout().expect("the prefix of a mirrored table has a mirrored form");
+        let layout = info.spec.layout().expect("the prefix of a mirrored table has a mirrored form");
         // The length of the header depends on the numbers of blocks and layers, not on the
         // checksums. `finish` writes the header into the gap that is left here.
         let blank = Header::new(info, layout.clone(), vec![0; layout.blocks() as usize], Vec::new());
@@ -127,7 +127,7 @@ impl TableWriter {
     /// is one too many.
     pub fn write_block(&mut self, bytes: &[u8], checksum: u64) -> Result<(), TableError> {
         let Block { bytes: place, .. } = self.layout.block(self.blocks.len() as u64);
-        if self.info.encoding.states_per_byte().is_some() {
+        if self.info.spec.encoding.states_per_byte().is_some() {
             assert_eq!(bytes.len() as u64, place.end - place.start, "a block has its layout's length");
         }
         let length = u32::try_from(bytes.len()).expect("a block is below 4 GiB");
@@ -198,7 +198,7 @@ impl TableWriter {
         let path = file.path().to_owned();
         let lengths = self.blocks.iter().map(|block| block.length);
         // Only lengths that depend on the data are stored.
-        let lengths = lengths.filter(|_| self.info.encoding.states_per_byte().is_none()).collect();
+        let lengths = lengths.filter(|_| self.info.spec.encoding.states_per_byte().is_none()).collect();
         let checksums = self.blocks.iter().map(|block| block.checksum).collect();
         let header = Header::new(self.info, self.layout, checksums, lengths);
         let write = || -> std::io::Result<()> {

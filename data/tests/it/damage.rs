@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use sternhalma_data::table::write::BlockEncoder;
 use sternhalma_data::table::{Layout, Provenance, checksum};
-use sternhalma_data::{Board, Encoding, Prefix, Probe, Rank, States, Table, TableError, TableInfo};
+use sternhalma_data::{Board, Encoding, Prefix, Probe, Rank, States, Table, TableError, TableInfo, TableSpec};
 use sternhalma_testutil::{Reference, encodings, write_forged_blocks};
 use tempfile::TempDir;
 
@@ -199,7 +199,7 @@ fn every_wrong_header_byte_under_a_right_checksum_is_found() {
     // Three whole tables and one of a prefix that are not mirrored, and two of each that are mirrored.
     for mut table_file in [0, 5, 2, 3, 8, 14, 9, 15].into_iter().filter_map(|number| corruptible_tables().nth(number)) {
         let table = Table::open(&table_file.path).unwrap();
-        let (whole, mirrored) = (table.prefix().is_whole(), table.info().mirrored);
+        let (whole, mirrored) = (table.prefix().is_whole(), table.spec().mirrored);
         let mut opened = BTreeSet::new();
         for at in (0..FIELD_BYTES).filter(|at| !(CHECKSUM_AT..CHECKSUM_AT + 8).contains(at)) {
             for value in 0..=255 {
@@ -284,7 +284,7 @@ fn edited(bytes: &[u8], length: usize, edits: &[Edit]) -> Vec<u8> {
 
 /// Writes a table of this data under right checksums.
 fn forge(path: &Path, info: TableInfo, data: &[u8]) {
-    let (encoding, layout) = (info.encoding, info.layout().unwrap());
+    let (encoding, layout) = (info.spec.encoding, info.spec.layout().unwrap());
     write_forged_blocks(path, info, |number, block| match encoding.states_per_byte() {
         Some(_) => block.bytes.map(|at| data[at as usize % data.len()]).collect(),
         // Every third block is noise, and every third is compressed noise.
@@ -385,7 +385,7 @@ proptest! {
     ) {
         let encoding = encodings()[encoding];
         let mirrored = mirrored && Layout::mirrored(prefix, encoding).is_some();
-        let info = TableInfo { prefix, encoding, mirrored, layers: layers.clone(), boundary_layer };
+        let info = TableInfo { spec: TableSpec { prefix, encoding, mirrored }, layers: layers.clone(), boundary_layer };
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("forged.sht");
         forge(&path, info, &data);
@@ -532,7 +532,11 @@ fn a_descent_ends_at_the_largest_distance() {
         let layers = vec![1, prefix.states() - 1];
         forge(
             &path,
-            TableInfo { prefix, encoding: Encoding::Mod3, mirrored: false, layers, boundary_layer: None },
+            TableInfo {
+                spec: TableSpec { prefix, encoding: Encoding::Mod3, mirrored: false },
+                layers,
+                boundary_layer: None,
+            },
             data,
         );
         assert_eq!(fate(&path), Fate::Opened);

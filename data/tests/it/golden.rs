@@ -46,7 +46,7 @@ fn assert_readable(version: u32, files: [(Encoding, u64); 4]) {
             .open(golden.join(format!("v{version}-4x4-3-within13-{encoding}.sht")))
             .unwrap();
         assert_eq!((table.encoding(), table.checksum()), (encoding, checksum));
-        assert_eq!(table.info().mirrored, version == 2);
+        assert_eq!(table.spec().mirrored, version == 2);
         assert_eq!((table.prefix().within(), table.proven_depth()), (13, Some(5)));
         assert_eq!(table.info().layers, [1, 6, 26, 64, 96, 72, 19, 2]);
         assert_eq!(table.provenance().program, "sternhalma 0.1.0");

@@ -37,7 +37,7 @@ fn bytes_of_both_forms_are_probed_alone_and_in_batches() {
         let tables = reference.write_forms(&dir.path().join("table.sht"), encoding);
         assert_eq!(tables.len(), 2);
         for table in tables {
-            assert_eq!(table.as_bytes().is_some(), encoding == Encoding::Byte && !table.info().mirrored);
+            assert_eq!(table.as_bytes().is_some(), encoding == Encoding::Byte && !table.spec().mirrored);
             let mut out = vec![0; states.len()];
             let found = table.probe_bytes(&states, &mut out);
             assert_eq!(found, encoding == Encoding::Byte);

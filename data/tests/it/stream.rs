@@ -1,7 +1,7 @@
 //! Distances read in order of rank agree with those looked up one by one.
 
 use proptest::prelude::*;
-use sternhalma_data::{Board, DistanceStream, Encoding, Prefix, States, Table, TableError, TableInfo};
+use sternhalma_data::{Board, DistanceStream, Encoding, Prefix, States, Table, TableError, TableInfo, TableSpec};
 use sternhalma_testutil::{Reference, encodings, write_forged_table};
 
 /// Returns the distances from `start` on, read in parts of these lengths.
@@ -32,7 +32,7 @@ fn every_start_reads_what_look_ups_find() {
             let expected = &reference.distances;
             for encoding in encodings() {
                 for table in reference.write_forms(&dir.path().join("table.sht"), encoding) {
-                    let what = format!("{prefix} in {encoding}, mirrored: {}", table.info().mirrored);
+                    let what = format!("{prefix} in {encoding}, mirrored: {}", table.spec().mirrored);
                     for (rank, state) in States::all(prefix) {
                         let probed = table.probed_state(state).unwrap().unwrap();
                         assert_eq!(probed.distance().0, expected[rank.0 as usize], "{what}, rank {rank}");
@@ -61,7 +61,7 @@ fn larger_boards_read_alike_in_all_encodings() {
         let expected = &reference.distances;
         for encoding in encodings() {
             for table in reference.write_forms(&dir.path().join("table.sht"), encoding) {
-                let what = format!("{prefix} in {encoding}, mirrored: {}", table.info().mirrored);
+                let what = format!("{prefix} in {encoding}, mirrored: {}", table.spec().mirrored);
                 assert!(read(&table, 0, &[1 << 16]).unwrap() == *expected, "{what}");
                 for start in (0..prefix.states()).step_by(prefix.states() as usize / 20) {
                     let mut part = vec![0; (prefix.states() - start).min(1000) as usize];
@@ -98,7 +98,7 @@ proptest! {
         }
         let dir = tempfile::tempdir().unwrap();
         let layers = [vec![1], vec![0; 252], vec![prefix.states() - 1]].concat();
-        let info = TableInfo { prefix, encoding: Encoding::Mod3, mirrored: false, layers, boundary_layer: None };
+        let info = TableInfo { spec: TableSpec { prefix, encoding: Encoding::Mod3, mirrored: false }, layers, boundary_layer: None };
         let table = write_forged_table(&dir.path().join("forged.sht"), info, &values);
         let start = start.index(560);
         match read(&table, start as u64, &[64]) {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use sternhalma_data::table::write::{BlockEncoder, NewTable};
 use sternhalma_data::table::{Ans, Block, Layout, Provenance, Zstd, checksum};
-use sternhalma_data::{CellSet, Encoding, Prefix, State, Table, TableInfo};
+use sternhalma_data::{CellSet, Encoding, Prefix, State, Table, TableInfo, TableSpec};
 
 /// Returns one encoding of each kind. Compressed blocks are small, so that small
 /// tables have several.
@@ -60,8 +60,13 @@ impl Reference {
 
     /// Returns the contents of a table of these distances that is not mirrored.
     pub fn info(&self, encoding: Encoding) -> TableInfo {
-        let (prefix, boundary_layer) = (self.prefix, self.boundary_layer);
-        TableInfo { prefix, encoding, mirrored: false, layers: layers_of(&self.distances), boundary_layer }
+        let (layers, boundary_layer) = (layers_of(&self.distances), self.boundary_layer);
+        TableInfo { spec: self.spec(encoding), layers, boundary_layer }
+    }
+
+    /// Returns the identity of a table of these states that is not mirrored.
+    pub fn spec(&self, encoding: Encoding) -> TableSpec {
+        TableSpec { prefix: self.prefix, encoding, mirrored: false }
     }
 
     /// Changes one distance. Returns `None` if no header has the resulting layers.
@@ -80,8 +85,9 @@ impl Reference {
     /// Writes a mirrored table of these distances and opens it. Blocks are
     /// verified. Returns `None` if the states have no mirrored form.
     pub fn write_mirrored(&self, path: &Path, encoding: Encoding) -> Option<Table> {
-        let info = TableInfo { mirrored: true, ..self.info(encoding) };
-        let distances = canonical_values(&info, &self.distances)?;
+        let spec = TableSpec { mirrored: true, ..self.spec(encoding) };
+        let info = TableInfo { spec, ..self.info(encoding) };
+        let distances = canonical_values(spec, &self.distances)?;
         Some(write_forged_table(path, info, &stored(encoding, distances.into_iter())))
     }
 
@@ -99,7 +105,8 @@ impl Reference {
     pub fn check(&self, table: &Table) -> Result<(), String> {
         (0..table.layout().blocks()).try_for_each(|block| table.check_block(block)).map_err(|e| e.to_string())?;
         let distances = table.distances().map_err(|error| error.to_string())?;
-        let info = TableInfo { mirrored: table.info().mirrored, ..self.info(table.encoding()) };
+        let spec = TableSpec { prefix: self.prefix, ..table.spec() };
+        let info = TableInfo { spec, ..self.info(table.encoding()) };
         if *distances == self.distances && *table.info() == info {
             return Ok(());
         }
@@ -117,8 +124,8 @@ fn stored(encoding: Encoding, distances: impl Iterator<Item = u8>) -> Vec<u8> {
 
 /// Returns those of the values by rank that belong to canonical states, or `None` if the states of the
 /// table have no mirrored form.
-pub fn canonical_values(info: &TableInfo, values: &[u8]) -> Option<Vec<u8>> {
-    let layout = Layout::mirrored(info.prefix, info.encoding)?;
+pub fn canonical_values(spec: TableSpec, values: &[u8]) -> Option<Vec<u8>> {
+    let layout = Layout::mirrored(spec.prefix, spec.encoding)?;
     let symmetry = layout.symmetry()?;
     Some((0..symmetry.states()).map(|index| values[symmetry.state(index).rank().0 as usize]).collect())
 }
@@ -136,8 +143,8 @@ pub fn layers_of(distances: &[u8]) -> Vec<u64> {
 /// The values are those of the stored states. They are distances, or for
 /// [`Encoding::Mod3`] numbers from 0 to 3.
 pub fn write_forged_table(path: &Path, info: TableInfo, values: &[u8]) -> Table {
-    let mut encoder = BlockEncoder::new(&info.layout().expect("the states have this form"));
-    let encoding = info.encoding;
+    let mut encoder = BlockEncoder::new(&info.spec.layout().expect("the states have this form"));
+    let encoding = info.spec.encoding;
     write_forged_blocks(path, info, |_, Block { indices, .. }| {
         let values = &values[indices.start as usize..indices.end as usize];
         match encoding {

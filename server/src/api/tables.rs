@@ -44,7 +44,7 @@ impl TableRow {
             within: prefix.within(),
             states: prefix.states(),
             encoding: table.encoding().to_string(),
-            mirrored: table.info().mirrored,
+            mirrored: table.spec().mirrored,
             bytes: table.file_bytes(),
             max_distance: table.max_distance().0,
             start_distance: table.probe(ArmyState::start(board))?.distance().map(|distance| distance.0),

@@ -41,7 +41,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         return estimate::run(ctx, &builder, &args.machine, args.limit(), &path, args.json);
     }
     if let Some(table) = args.existing(&builder, &path) {
-        let form = match (table.info().mirrored, builder.spec().mirrored) {
+        let form = match (table.spec().mirrored, builder.spec().mirrored) {
             (true, false) => " without mirror images (`convert --no-mirror` adds them)",
             (false, true) => " with mirror images (`convert --mirror` removes them)",
             _ => "",

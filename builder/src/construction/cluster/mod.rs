@@ -31,6 +31,8 @@ pub use part_build::PartReport;
 
 use std::path::Path;
 
+use sternhalma_data::TableSpec;
+
 use ownership::owner_memory;
 use part_build::ClusterProcess;
 
@@ -40,7 +42,6 @@ use crate::cluster::{ClusterMember, connection_memory, with_connections};
 use crate::error::{BuilderError, ClusterError, Result};
 use crate::external::{PartitionParams, WorkDir};
 use crate::observer::Observer;
-use crate::options::TableSpec;
 use crate::process::{thread_count, thread_pool};
 
 /// How a process of a cluster uses its memory.

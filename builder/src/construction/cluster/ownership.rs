@@ -3,10 +3,9 @@
 use std::ops::Range;
 
 use sternhalma_data::board::choose;
-use sternhalma_data::{Cell, CellSet};
+use sternhalma_data::{Cell, CellSet, TableSpec};
 
 use crate::external::{LayerFile, PartitionParams, Partitioning, count_segments};
-use crate::options::TableSpec;
 
 /// The owner of each partition, and the processes that read each segment.
 ///

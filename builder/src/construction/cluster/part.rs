@@ -18,8 +18,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sternhalma_data::table::fs::{AtomicFile, FileSystem, OsFileSystem, RandomAccessFile, Traffic};
 use sternhalma_data::table::write::NewTable;
-use sternhalma_data::table::{Ans, LayerTraffic, Provenance, Zstd, checksum};
-use sternhalma_data::{Board, Encoding, Prefix, TableInfo};
+use sternhalma_data::table::{LayerTraffic, Provenance, checksum};
+use sternhalma_data::{TableInfo, TableSpec};
 
 use crate::error::{BuilderError, ClusterError, Result};
 use crate::external::MemberId;
@@ -35,58 +35,18 @@ pub(super) struct PartHead {
     pub id: String,
     pub process: usize,
     pub processes: usize,
-    side: u64,
-    pieces: u64,
-    within: u64,
-    encoding: String,
-    /// The states of a block and the level of the encoding `zstd`.
-    zstd: Option<(u64, u8)>,
-    /// The states of a block of the encoding `ans`.
-    ans: Option<u64>,
-    mirrored: bool,
-    layers: Vec<u64>,
-    boundary_layer: Option<u32>,
+    #[serde(flatten, serialize_with = "TableSpec::serialize_all")]
+    pub spec: TableSpec,
+    pub layers: Vec<u64>,
+    pub boundary_layer: Option<u32>,
     /// The provenance of the table, in which every part has its own times.
     pub provenance: Provenance,
 }
 
 impl PartHead {
-    pub fn new(id: &str, process: usize, processes: usize, info: &TableInfo, provenance: Provenance) -> PartHead {
-        let (zstd, ans) = match info.encoding {
-            Encoding::Zstd(zstd) => (Some((zstd.block_states(), zstd.level())), None),
-            Encoding::Ans(ans) => (None, Some(ans.block_states())),
-            _ => (None, None),
-        };
-        PartHead {
-            id: id.to_owned(),
-            process,
-            processes,
-            side: info.prefix.board().size() as u64,
-            pieces: info.prefix.board().pieces() as u64,
-            within: info.prefix.within() as u64,
-            encoding: info.encoding.to_string(),
-            zstd,
-            ans,
-            mirrored: info.mirrored,
-            layers: info.layers.clone(),
-            boundary_layer: info.boundary_layer,
-            provenance,
-        }
-    }
-
-    /// Returns the contents of the table, or `None` if they are invalid.
-    fn info(&self) -> Option<TableInfo> {
-        let prefix = Prefix::new(Board::new(self.side, self.pieces).ok()?, self.within).ok()?;
-        let encoding = match self.encoding.parse().ok()? {
-            Encoding::Zstd(_) => {
-                let (states, level) = self.zstd?;
-                Encoding::Zstd(Zstd::new(states, level).ok()?)
-            }
-            Encoding::Ans(_) => Encoding::Ans(Ans::new(self.ans?).ok()?),
-            encoding => encoding,
-        };
-        let (mirrored, layers, boundary_layer) = (self.mirrored, self.layers.clone(), self.boundary_layer);
-        Some(TableInfo { prefix, encoding, mirrored, layers, boundary_layer })
+    /// Returns the contents of the table.
+    fn info(&self) -> TableInfo {
+        TableInfo { spec: self.spec, layers: self.layers.clone(), boundary_layer: self.boundary_layer }
     }
 }
 
@@ -246,8 +206,7 @@ pub fn assemble(parts: &[PathBuf], path: &Path, overwrite: bool) -> Result<()> {
     if files.len() > head.processes {
         return Err(fault(format!("expected {} parts, got {}", head.processes, files.len())));
     }
-    let info = head.info().ok_or_else(|| fault(format!("{}: its head is invalid", first.path.display())))?;
-    let layout = info.layout().ok_or_else(|| fault(format!("{}: its head is invalid", first.path.display())))?;
+    let layout = head.spec.layout().map_err(|_| fault(format!("{}: its head is invalid", first.path.display())))?;
     // Every block has an entry in a file, so an invalid head causes no large allocation.
     let entries: u64 = files.iter().map(|file| file.entries.len() as u64).sum();
     if entries != layout.blocks() {
@@ -262,8 +221,8 @@ pub fn assemble(parts: &[PathBuf], path: &Path, overwrite: bool) -> Result<()> {
             }
         }
     }
-    let is_fixed = info.encoding.states_per_byte().is_some();
-    let mut writer = NewTable::create(path, overwrite)?.begin(info)?;
+    let is_fixed = head.spec.encoding.states_per_byte().is_some();
+    let mut writer = NewTable::create(path, overwrite)?.begin(head.info())?;
     for (number, place) in (0..).zip(blocks) {
         let (file, entry) = place.ok_or_else(|| fault(format!("block {number} is in no part")))?;
         let bytes = files[file].read(&entry)?;
@@ -299,4 +258,31 @@ fn joined<'a>(parts: impl Iterator<Item = &'a Provenance>) -> Provenance {
         },
         ..all
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_of_earlier_versions_are_read_and_written_again_unchanged() {
+        let provenance = serde_json::to_string(&Provenance::default()).unwrap();
+        let with = |table: &str| {
+            format!(
+                "{{\"id\":\"a\",\"process\":1,\"processes\":2,\"side\":4,\"pieces\":3,\"within\":16,{table},\
+                 \"layers\":[1,559],\"boundary_layer\":null,\"provenance\":{provenance}}}"
+            )
+        };
+        for table in [
+            r#""encoding":"byte","zstd":null,"ans":null,"mirrored":false"#,
+            r#""encoding":"zstd","zstd":[4096,3],"ans":null,"mirrored":true"#,
+            r#""encoding":"ans","zstd":null,"ans":64,"mirrored":false"#,
+        ] {
+            let json = with(table);
+            let head: PartHead = serde_json::from_str(&json).unwrap();
+            assert_eq!(serde_json::to_string(&head).unwrap(), json);
+        }
+        let without_parameters = with(r#""encoding":"zstd","zstd":null,"ans":null,"mirrored":true"#);
+        assert!(serde_json::from_str::<PartHead>(&without_parameters).is_err());
+    }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use sternhalma_data::table::fs::{FileSystem, OsFileSystem};
 use sternhalma_data::table::{Ans, Zstd};
-use sternhalma_data::{Encoding, Table};
+use sternhalma_data::{Encoding, Table, TableSpec};
 use tempfile::TempDir;
 
 use super::{bytes_of, chain, prefix, zstd};
@@ -15,7 +15,7 @@ use crate::construction::out_of_core::OutOfCoreBuild;
 use crate::error::Result;
 use crate::external::{LockedDir, PartitionParams};
 use crate::faults::{Crash, Fault, Faults};
-use crate::{BuildOutcome, BuilderError, LayerForm, TableBuilder, TableSpec, Verifier};
+use crate::{BuildOutcome, BuilderError, LayerForm, TableBuilder, Verifier};
 
 /// Several classes and segments. All spilled states go to disk.
 const PARAMS: PartitionParams = PartitionParams { fixed_pieces: 1, slice_pieces: 1, segment_words: 1, spill_bytes: 0 };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use sternhalma_data::table::Ans;
 use sternhalma_data::table::fs::FileSystem;
-use sternhalma_data::{Board, Encoding, Prefix, Table};
+use sternhalma_data::{Board, Encoding, Prefix, Table, TableSpec};
 use tempfile::TempDir;
 
 use super::{bytes_of, prefix, zstd};
@@ -16,7 +16,7 @@ use crate::construction::out_of_core::OutOfCoreBuild;
 use crate::external::PartitionParams;
 use crate::faults::{Fault, Faults};
 use crate::process::thread_pool;
-use crate::{BuildMode, BuildOutcome, BuilderError, LayerForm, TableBuilder, TableSpec};
+use crate::{BuildMode, BuildOutcome, BuilderError, LayerForm, TableBuilder};
 
 fn encodings() -> [Encoding; 4] {
     [Encoding::Byte, Encoding::Mod3, zstd(64), Encoding::Ans(Ans::new(64).unwrap())]

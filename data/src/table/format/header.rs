@@ -5,6 +5,7 @@ use std::path::Path;
 use super::encoding::{BLOCK_BYTES, Encoding};
 use super::info::TableInfo;
 use super::layout::{ENTRY_BYTES, HEADER_BYTES, Layout, checksum};
+use super::spec::TableSpec;
 use crate::board::{Board, Prefix};
 use crate::table::distance::Distance;
 use crate::table::error::TableError;
@@ -65,7 +66,7 @@ impl Header {
 
     /// Returns the bytes of the file before its data.
     pub fn encode(&self) -> Vec<u8> {
-        let &TableInfo { prefix, encoding, mirrored, ref layers, boundary_layer } = &self.info;
+        let &TableInfo { spec: TableSpec { prefix, encoding, mirrored }, ref layers, boundary_layer } = &self.info;
         let version = if mirrored { MIRRORED_VERSION } else { VERSION };
         let mut out = vec![0; HEADER_BYTES];
         let mut put = |at: usize, bytes: &[u8]| out[at..at + bytes.len()].copy_from_slice(bytes);
@@ -112,13 +113,13 @@ impl Header {
             return Err(TableError::NotATable { path: path.to_owned() });
         }
         let fixed = file.get(..HEADER_BYTES).ok_or_else(cut)?;
-        let (encoding, prefix, mirrored) = decode_kind(path, fixed)?;
+        let spec = decode_spec(path, fixed)?;
         let layers = u32_at(fixed, LAYERS_AT) as usize;
         if layers == 0 || layers > Distance::COUNT {
             return Err(corrupt("its number of layers is out of range"));
         }
-        let mut info = TableInfo { prefix, encoding, mirrored, layers: Vec::new(), boundary_layer: None };
-        let layout = info.layout().ok_or_else(|| corrupt("it is mirrored, but its states have no mirrored form"))?;
+        let mut info = TableInfo { spec, layers: Vec::new(), boundary_layer: None };
+        let layout = spec.layout().map_err(|_| corrupt("it is mirrored, but its states have no mirrored form"))?;
         let data_offset = layout.data_offset(layers);
         let bytes = usize::try_from(data_offset).ok().and_then(|end| file.get(..end)).ok_or_else(cut)?;
 
@@ -130,7 +131,7 @@ impl Header {
         };
         let words = |bytes: &[u8]| bytes.chunks_exact(8).map(|word| u64_at(word, 0)).collect();
         info.layers = words(take(8 * layers));
-        take(ENTRY_BYTES as usize * prefix.back_cells().len());
+        take(ENTRY_BYTES as usize * spec.prefix.back_cells().len());
         let block_checksums = words(take(8 * layout.blocks() as usize));
         let block_lengths = take(4 * layout.listed_blocks() as usize).chunks_exact(4).map(|word| u32_at(word, 0));
         info.boundary_layer = Some(u32_at(fixed, BOUNDARY_AT)).filter(|&layer| layer != NO_BOUNDARY);
@@ -142,9 +143,8 @@ impl Header {
     }
 }
 
-/// Reads version, rules, encoding and prefix from the fixed part of a header.
-/// Returns also whether the table is mirrored.
-fn decode_kind(path: &Path, fixed: &[u8]) -> Result<(Encoding, Prefix, bool), TableError> {
+/// Reads the identity of a table from the fixed part of its header, and checks the rules.
+fn decode_spec(path: &Path, fixed: &[u8]) -> Result<TableSpec, TableError> {
     let unsupported = |what: String| TableError::Unsupported { path: path.to_owned(), what };
     let mirrored = match u32_at(fixed, VERSION_AT) {
         VERSION => false,
@@ -161,7 +161,7 @@ fn decode_kind(path: &Path, fixed: &[u8]) -> Result<(Encoding, Prefix, bool), Ta
     let board = Board::new(fixed[SIZE_AT].into(), fixed[PIECES_AT].into());
     let prefix = board.and_then(|board| Prefix::new(board, fixed[WITHIN_AT].into()));
     let prefix = prefix.map_err(|error| TableError::corrupt(path, error.to_string()))?;
-    Ok((encoding, prefix, mirrored))
+    Ok(TableSpec { prefix, encoding, mirrored })
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {

@@ -1,19 +1,12 @@
 //! What a table contains, except for its distances.
 
-use super::encoding::Encoding;
-use super::layout::Layout;
-use crate::board::Prefix;
+use super::spec::TableSpec;
 
 /// What a table contains, except for its distances.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TableInfo {
-    /// The covered states.
-    pub prefix: Prefix,
-    /// How distances are stored.
-    pub encoding: Encoding,
-    /// Whether the table stores only the canonical state of each left-right
-    /// mirrored pair ([`Symmetry`](crate::board::Symmetry)).
-    pub mirrored: bool,
+    /// The covered states, how distances are stored, and whether only canonical states are.
+    pub spec: TableSpec,
     /// The number of states at each distance, from 0 on. A state and its mirror
     /// image count separately.
     pub layers: Vec<u64>,
@@ -24,22 +17,13 @@ pub struct TableInfo {
 }
 
 impl TableInfo {
-    /// Returns the places of the partitions and blocks, or `None` if the table
-    /// is mirrored and its prefix has no mirrored form ([`Layout::mirrored`]).
-    pub fn layout(&self) -> Option<Layout> {
-        match self.mirrored {
-            true => Layout::mirrored(self.prefix, self.encoding),
-            false => Some(Layout::new(self.prefix, self.encoding)),
-        }
-    }
-
     /// Returns what is wrong with the values, if anything.
     pub(super) fn fault(&self) -> Option<&'static str> {
         let sum = self.layers.iter().try_fold(0u64, |sum, &states| sum.checked_add(states));
-        if sum != Some(self.prefix.states()) {
+        if sum != Some(self.spec.prefix.states()) {
             return Some("its layers do not add up to its states");
         }
-        if self.prefix.is_whole() && self.boundary_layer.is_some() {
+        if self.spec.prefix.is_whole() && self.boundary_layer.is_some() {
             return Some("it covers the whole board and yet has an escape layer");
         }
         if self.boundary_layer.is_some_and(|layer| layer as usize >= self.layers.len()) {

@@ -5,9 +5,11 @@ mod header;
 mod info;
 mod layout;
 mod provenance;
+mod spec;
 
 pub use encoding::{Ans, Encoding, EncodingError, Zstd};
 pub(crate) use header::Header;
 pub use info::TableInfo;
 pub use layout::{Block, Layout, Partition, checksum};
 pub use provenance::{LayerTraffic, Provenance};
+pub use spec::{NoMirroredForm, TableSpec};

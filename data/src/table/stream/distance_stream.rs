@@ -135,7 +135,7 @@ impl<'a> DistanceStream<'a> {
     pub fn new(table: &'a Table, ranks: Range<u64>) -> Result<DistanceStream<'a>, TableError> {
         assert!(ranks.end <= table.prefix().states(), "the table contains the ranks to read");
         let source = match table.codec() {
-            Codec::Byte | Codec::Compressed(_) if table.info().mirrored => {
+            Codec::Byte | Codec::Compressed(_) if table.spec().mirrored => {
                 Source::Mirrored(DecodedBlock::default(), DecodedBlocks::new(DecodedBlocks::BYTES))
             }
             Codec::Byte => Source::Byte(table.as_bytes().expect("the encoding is Byte")),
@@ -144,7 +144,7 @@ impl<'a> DistanceStream<'a> {
             }
             Codec::Compressed(_) => Source::Compressed(DecodedBlock::default()),
         };
-        let verified = if table.info().mirrored { ranks.end } else { ranks.start };
+        let verified = if table.spec().mirrored { ranks.end } else { ranks.start };
         Ok(DistanceStream { table, verified, ranks, source })
     }
 

@@ -179,7 +179,7 @@ impl<'a> Mod3Stream<'a> {
     #[cold]
     fn load_window(&self) -> Result<Window<'a>, TableError> {
         let prefix = self.table.prefix();
-        if self.table.info().mirrored {
+        if self.table.spec().mirrored {
             let ranks = self.start..prefix.states().min(self.start + UNFOLDED);
             let values = self.table.unfold(ranks.clone(), &mut DecodedBlocks::new(0))?;
             return Ok(Window { bytes: Cow::Owned(packed(&values)), ranks });

@@ -200,8 +200,7 @@ impl ClusterProcess<'_> {
 
     /// Returns what all processes must have in common.
     fn common(&self) -> Common {
-        let spec = self.options.spec;
-        let table = ("the table", format!("{spec}, {:?}", spec.encoding));
+        let table = ("the table", self.options.spec.to_string());
         let copies = ("the number of copies", self.member.copies.to_string());
         Common::new("build", self.member, &[table, copies, ("--fresh", self.options.restart.to_string())])
     }

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::PoisonError;
 
 use rayon::prelude::*;
-use sternhalma_data::TableInfo;
 use sternhalma_data::table::write::BlockEncoder;
 use sternhalma_data::table::{Block, LayerTraffic, Layout, Provenance};
 
@@ -114,12 +113,9 @@ impl PartBuild<'_> {
 
     /// Returns the head of the part, with the effort of this process.
     fn head(&self, layers: &[LayerFile], whole: &[WholeLayer], effort: Provenance) -> PartHead {
-        let spec = self.process.options.spec;
         // A layer describes the expansion of the previous layer.
         let boundary_layer = whole.iter().position(|layer| layer.escapes).map(|distance| distance as u32 - 1);
         let states = whole.iter().map(|layer| layer.states).filter(|&states| states > 0).collect();
-        let (prefix, encoding, mirrored) = (spec.prefix, spec.encoding, spec.mirrored);
-        let info = TableInfo { prefix, encoding, mirrored, layers: states, boundary_layer };
         let summaries: Vec<LayerSummary> = layers.iter().map(LayerFile::summary).collect();
         let io = (0..).zip(&summaries).map(|(layer, s)| LayerTraffic { layer, read: s.read, written: s.written });
         let provenance = Provenance {
@@ -133,6 +129,14 @@ impl PartBuild<'_> {
             successors: summaries.iter().map(|summary| summary.successors).sum(),
             ..provenance(BuildMode::OutOfCore, self.process.pool)
         };
-        PartHead::new(self.work.id(), self.me(), self.exchange.processes(), &info, provenance)
+        PartHead {
+            id: self.work.id().to_owned(),
+            process: self.me(),
+            processes: self.exchange.processes(),
+            spec: self.process.options.spec,
+            layers: states,
+            boundary_layer,
+            provenance,
+        }
     }
 }
