@@ -1,6 +1,6 @@
 //! Builders and verifiers of Chinese Checkers distance tables.
 //!
-//! A [`TableBuilder`] finds the distance of every state by breadth-first
+//! A [`TableBuilder`] plans a build, and its [`BuildPlan`] finds the distance of every state by breadth-first
 //! search from the goal and writes a [`Table`](sternhalma_data::Table) file.
 //! The builder searches in memory or, under a memory limit, out of core. An
 //! interrupted out-of-core build resumes. A [`Verifier`] checks a file and
@@ -14,9 +14,9 @@
 //!
 //! let dir = tempfile::tempdir()?;
 //! let path = dir.path().join("6x6-3.sht");
-//! let builder = TableBuilder::new(Prefix::whole(Board::new(6, 3)?)).memory_limit(1 << 30);
-//! assert_eq!(builder.choose_mode(&path).mode, BuildMode::InMemory);
-//! builder.build(&path, &())?;
+//! let plan = TableBuilder::new(Prefix::whole(Board::new(6, 3)?)).memory_limit(1 << 30).plan(&path)?;
+//! assert_eq!(plan.mode().mode, BuildMode::InMemory);
+//! plan.run(&())?;
 //!
 //! let table = Table::open(&path)?;
 //! assert_eq!(table.info().layers.iter().sum::<u64>(), 7_140);
@@ -66,7 +66,7 @@ mod verify;
 #[cfg(feature = "cluster")]
 pub use cluster::ClusterMember;
 pub use construction::{
-    BuildEstimate, BuildOutcome, Calibration, MachineSpec, ModeChoice, ModeReason, TableBuilder, disk_rate,
+    BuildEstimate, BuildOutcome, BuildPlan, Calibration, MachineSpec, ModeChoice, ModeReason, TableBuilder, disk_rate,
 };
 #[cfg(feature = "cluster")]
 pub use construction::{ClusterEstimate, LinkEstimate, PartReport, assemble};
@@ -74,7 +74,7 @@ pub use error::BuilderError;
 #[cfg(feature = "cluster")]
 pub use error::{ClusterError, MissingPart};
 pub use observer::{BuildPhase, LayerReport, Observer};
-pub use options::{BuildMode, LayerForm};
+pub use options::{BuildMode, LayerForm, Mirroring};
 pub use process::{max_threads, thread_count, thread_notice};
 pub use resources::{ResourceError, check_disk, check_memory, memory_limit, search_memory, total_memory};
 pub use tools::{Comparison, DifferenceStats, TableConverter, compare};

@@ -48,3 +48,22 @@ impl BuildMode {
         }
     }
 }
+
+/// What a build uses the left-right mirror symmetry of states for. A goal or a prefix that ends within a row has no
+/// symmetry.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Mirroring {
+    /// Nothing: the search visits all states, and the file stores them.
+    Off,
+    /// A search in memory skips mirror images, and the file stores all states.
+    Search,
+    /// The search skips mirror images, and the file stores only the canonical state of each mirrored pair.
+    File,
+}
+
+impl From<bool> for Mirroring {
+    /// Returns the use of a build that a caller asks for with or without mirroring.
+    fn from(is_mirrored: bool) -> Mirroring {
+        if is_mirrored { Mirroring::File } else { Mirroring::Off }
+    }
+}

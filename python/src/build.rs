@@ -13,7 +13,7 @@ use sternhalma_data::{Encoding, Prefix, TableError, table};
 use sternhalma_ggp::messages::excerpt;
 
 use crate::board::Board;
-use crate::errors::{board_error, exceptions, message, table_error};
+use crate::errors::{board_error, builder_error, exceptions, message, table_error};
 use crate::table::Table;
 use crate::work::run;
 
@@ -54,8 +54,7 @@ fn table_builder(
         builder = builder.layer_form(parse_name("form of layers", LayerForm::ALL, LayerForm::name, form)?);
     }
     Ok(match mirrored {
-        Some(true) => builder.mirrored(true),
-        Some(false) => builder.mirror(false),
+        Some(mirrored) => builder.mirroring(mirrored),
         None => builder,
     })
 }
@@ -104,17 +103,12 @@ pub fn build(
     if let Some(dir) = work_dir {
         builder = builder.work_dir(dir);
     }
-    let is_built = !overwrite
-        && !builder.work_dir_exists(&path)
-        && sternhalma_data::Table::open(&path).is_ok_and(|table| {
-            let spec = builder.spec();
-            table.prefix() == spec.prefix && table.encoding() == spec.encoding
-        });
-    if !is_built {
+    let plan = builder.plan(&path).map_err(builder_error)?;
+    if plan.existing().is_none() {
         if let Some(dir) = path.parent() {
             create_directory(dir)?;
         }
-        run(py, progress, |observer| builder.build(&path, observer))?;
+        run(py, progress, |observer| plan.run(observer))?;
     }
     Ok(path)
 }
@@ -147,9 +141,9 @@ pub fn plan(
     let directory = parent_directory(&path);
     create_directory(directory)?;
     let found = run(py, progress, |observer| {
-        let cores = cores.unwrap_or(builder.thread_count());
+        let cores = cores.unwrap_or(sternhalma_builder::thread_count(threads));
         let disk_rate = disk_rate.map_or_else(|| sternhalma_builder::disk_rate(directory), Ok)?;
-        builder.estimate(&[MachineSpec { cores, memory, disk_rate, cache }], directory, observer)
+        builder.plan(&path)?.estimate(&[MachineSpec { cores, memory, disk_rate, cache }], observer)
     })?;
     let plan = found.into_iter().next().ok_or_else(|| exceptions::BuildError::new_err("there is no estimate"))?;
     let bytes = (plan.memory_bytes, plan.table_bytes, plan.disk_bytes, plan.read_bytes, plan.written_bytes);

@@ -1,12 +1,11 @@
 //! Builds of tables in the background.
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use sternhalma_builder::{BuildPhase, BuilderError, Observer, TableBuilder};
+use sternhalma_builder::{BuildPhase, BuildPlan, BuilderError, Observer};
 
 use crate::error::ApiError;
 
@@ -119,8 +118,8 @@ impl BuildJob {
     }
 
     /// Builds the table.
-    fn run(&self, builder: &TableBuilder, path: &PathBuf) {
-        let built = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| builder.build(path, self)));
+    fn run(&self, plan: &BuildPlan) {
+        let built = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| plan.run(self)));
         let (state, error) = match built {
             Ok(Ok(_)) => (BuildState::Done, None),
             Ok(Err(BuilderError::Cancelled)) => (BuildState::Cancelled, None),
@@ -154,16 +153,11 @@ impl Observer for BuildJob {
 }
 
 impl Builds {
-    /// Starts a build of the table `name` at `path` on a thread of its own.
+    /// Starts a build of the table `name` on a thread of its own.
     ///
     /// # Errors
     /// If the same table is being built, or another one.
-    pub fn start(
-        self: &Arc<Builds>,
-        builder: TableBuilder,
-        name: String,
-        path: PathBuf,
-    ) -> Result<Arc<BuildJob>, ApiError> {
+    pub fn start(self: &Arc<Builds>, plan: BuildPlan, name: String) -> Result<Arc<BuildJob>, ApiError> {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         match all.iter().find(|job| job.is_running()) {
             Some(job) if job.table == name => return Err(ApiError::conflict(format!("`{name}` is being built"))),
@@ -180,7 +174,7 @@ impl Builds {
         all.push(job.clone());
         let (builds, started) = (self.clone(), job.clone());
         std::thread::spawn(move || {
-            started.run(&builder, &path);
+            started.run(&plan);
             builds.ended.notify_all();
         });
         Ok(job)

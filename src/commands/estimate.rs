@@ -9,11 +9,12 @@ use anyhow::{Context, Result, anyhow};
 use bytesize::ByteSize;
 use indicatif::{HumanBytes, HumanCount, HumanDuration};
 use serde_json::json;
-#[cfg(feature = "cluster")]
-use sternhalma_builder::ClusterEstimate;
 use sternhalma_builder::{
-    BuildEstimate, BuilderError, Calibration, MachineSpec, Observer, TableBuilder, disk_rate, total_memory,
+    BuildEstimate, BuildPlan, BuilderError, Calibration, MachineSpec, Observer, disk_rate, total_memory,
 };
+#[cfg(feature = "cluster")]
+use sternhalma_builder::{ClusterEstimate, TableBuilder};
+use sternhalma_data::TableSpec;
 use sternhalma_data::table::fs::parent_directory;
 
 use crate::context::CommandContext;
@@ -62,15 +63,15 @@ impl MachineArgs {
     }
 }
 
-/// Returns this machine, with this memory limit in bytes.
-fn this_machine(ctx: &CommandContext, builder: &TableBuilder, limit: u64, directory: &Path) -> Result<MachineSpec> {
+/// Returns this machine, with this number of threads and this memory limit in bytes.
+fn this_machine(ctx: &CommandContext, threads: usize, limit: u64, directory: &Path) -> Result<MachineSpec> {
     // Signals end the measurements in time to remove their files.
     ctx.stop()?;
     std::fs::create_dir_all(directory)
         .with_context(|| format!("cannot create the directory {}", directory.display()))?;
     status!("measuring the disk and builds of smaller tables");
     Ok(MachineSpec {
-        cores: builder.thread_count(),
+        cores: threads,
         memory: limit,
         disk_rate: disk_rate(directory)?,
         cache: total_memory().saturating_sub(limit),
@@ -111,12 +112,12 @@ pub fn run_cluster(
     builder: &TableBuilder,
     args: &MachineArgs,
     (processes, shared_cores): (usize, Option<usize>),
-    limit: u64,
+    (threads, limit): (usize, u64),
     path: &Path,
     as_json: bool,
 ) -> Result<CommandOutcome> {
     let directory = parent_directory(path);
-    let here = this_machine(ctx, builder, limit, directory)?;
+    let here = this_machine(ctx, threads, limit, directory)?;
     let machine = args.described(here).unwrap_or(here);
     let links = if shared_cores.is_some() { &LOOPBACK[..] } else { &LINKS };
     let plan = builder
@@ -127,14 +128,13 @@ pub fn run_cluster(
         let board = spec.prefix.to_string();
         output::print_json(&json!({ "board": board, "within": spec.prefix.within(), "plan": plan }))?;
     } else {
-        print_heading(builder)?;
+        print_heading(spec)?;
         output::print_line(&cluster_text(&plan))?;
     }
     Ok(CommandOutcome::Answered)
 }
 
-fn print_heading(builder: &TableBuilder) -> Result<()> {
-    let spec = builder.spec();
+fn print_heading(spec: TableSpec) -> Result<()> {
     let form = if spec.mirrored { ", mirrored" } else { "" };
     output::print_line(&format!("{}, {} encoding{form}", spec.prefix, spec.encoding))
 }
@@ -188,26 +188,25 @@ fn scaled_from(calibrations: &[Calibration]) -> String {
     format!("  scaled from {}", calibrations.collect::<Vec<_>>().join(" and "))
 }
 
-/// Prints the estimates for this machine and for the machine that the options describe, if any.
-/// `limit` is the memory limit in bytes.
+/// Prints the estimates for this machine, with a number of threads and a memory limit in bytes, and for the machine that
+/// the options describe, if any.
 pub fn run(
     ctx: &CommandContext,
-    builder: &TableBuilder,
+    plan: &BuildPlan,
     args: &MachineArgs,
-    limit: u64,
-    path: &Path,
+    (threads, limit): (usize, u64),
     as_json: bool,
 ) -> Result<CommandOutcome> {
-    let (spec, directory) = (builder.spec(), parent_directory(path));
-    let here = this_machine(ctx, builder, limit, directory)?;
+    let spec = plan.spec();
+    let here = this_machine(ctx, threads, limit, parent_directory(plan.path()))?;
     let machines: Vec<MachineSpec> = std::iter::once(here).chain(args.described(here)).collect();
-    let plans = builder.estimate(&machines, directory, &Stopper(ctx.stop()?)).map_err(interrupted)?;
+    let plans = plan.estimate(&machines, &Stopper(ctx.stop()?)).map_err(interrupted)?;
     if as_json {
         output::print_json(
             &json!({ "board": spec.prefix.to_string(), "within": spec.prefix.within(), "plans": plans }),
         )?;
     } else {
-        print_heading(builder)?;
+        print_heading(spec)?;
         for plan in &plans {
             output::print_line(&text(plan))?;
         }

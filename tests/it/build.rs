@@ -202,6 +202,19 @@ fn a_build_has_no_more_threads_than_the_machine_can_use() {
 }
 
 #[test]
+fn the_printed_number_of_threads_is_that_of_the_build() {
+    let env = TestEnv::new();
+    for memory in ["28MiB", "1GiB"] {
+        let words = format!("build --side 6 --pieces 5 --mode in-memory --memory {memory} --threads 5 --force -o t");
+        let err = env.run(&words).progress();
+        let threads = env.json("info --json t")["threads"].as_u64().unwrap();
+        assert_eq!(threads < 5, memory == "28MiB", "{err}");
+        let threads = format!(", {threads} thread{}", if threads == 1 { "" } else { "s" });
+        assert!(err.lines().any(|line| line.starts_with("building ") && line.ends_with(&threads)), "{err}");
+    }
+}
+
+#[test]
 fn a_build_too_large_for_the_disk_does_not_start() {
     let env = TestEnv::new();
     for words in ["--side 11 --pieces 10", "--side 11 --pieces 15 --encoding mod3"] {

@@ -23,20 +23,22 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use rayon::ThreadPool;
 use serde::Serialize;
 use sternhalma_data::board::{Symmetry, choose};
+use sternhalma_data::table::fs::parent_directory;
 use sternhalma_data::{Prefix, Table, TableSpec};
 use sternhalma_files::ScratchDirectory;
 
 use super::in_memory::build_in_memory;
 use super::machine::MachineSpec;
-use super::memory::{batch_size, fit_to_limit, max_spill, memory_without_spill};
+use super::memory::{batch_size, fit_to_limit, max_spill, memory_with_spill};
 use super::out_of_core::{COMMIT_BYTES, OutOfCoreBuild};
+use super::plan::BuildPlan;
 use super::table_builder::TableBuilder;
 use crate::error::{BuilderError, Result};
 use crate::external::{PartitionParams, count_segments};
 use crate::observer::{BuildPhase, Observer};
-use crate::options::{BuildMode, LayerForm};
+use crate::options::{BuildMode, LayerForm, Mirroring};
 use crate::process::{Stopwatch, thread_pool};
-use crate::search::{Expander, memory_needed};
+use crate::search::Expander;
 
 /// The states of a calibration: enough for all threads and for typical layers, and few enough for seconds.
 const CALIBRATION_STATES: u64 = 300_000_000;
@@ -145,47 +147,36 @@ pub struct BuildEstimate {
     pub calibrations: Vec<Calibration>,
 }
 
-impl TableBuilder {
+impl BuildPlan {
     /// Estimates the build on each of these machines. The estimates are
     /// extrapolated from builds of smaller tables on this machine, with their
-    /// files in `directory`. These builds take up to a minute and some hundred MiB,
+    /// files in the directory of the table. These builds take up to a minute and some hundred MiB,
     /// and their files are removed. `observer` watches these builds and can cancel them.
-    /// Layers have the form that a build of a table in `directory` would choose.
     /// The estimates do not consider unfinished builds.
     ///
     /// # Errors
     /// If one of these builds fails or is cancelled, if the memory of a machine does not suffice, or if the mode is out of
     /// core and the table is for one piece.
-    pub fn estimate(
-        &self,
-        machines: &[MachineSpec],
-        directory: impl AsRef<Path>,
-        observer: &dyn Observer,
-    ) -> Result<Vec<BuildEstimate>> {
-        let pool = thread_pool(self.threads)?;
-        machines.iter().map(|&machine| self.estimate_on(&pool, machine, directory.as_ref(), observer)).collect()
+    pub fn estimate(&self, machines: &[MachineSpec], observer: &dyn Observer) -> Result<Vec<BuildEstimate>> {
+        let pool = thread_pool(self.options.threads)?;
+        machines.iter().map(|&machine| self.estimate_on(&pool, machine, observer)).collect()
     }
 
-    fn estimate_on(
-        &self,
-        pool: &ThreadPool,
-        machine: MachineSpec,
-        directory: &Path,
-        observer: &dyn Observer,
-    ) -> Result<BuildEstimate> {
-        let spec = self.spec();
-        let needed = memory_needed(spec, self.symmetry().as_ref(), machine.cores);
-        let (params, cores) = match self.choose_fresh_mode(needed, machine.memory).mode {
+    fn estimate_on(&self, pool: &ThreadPool, machine: MachineSpec, observer: &dyn Observer) -> Result<BuildEstimate> {
+        let needed = self.options.memory_with(machine.cores);
+        let (out_of_core, cores) = match self.options.fresh_mode(needed, machine.memory).mode {
             BuildMode::InMemory => (None, machine.cores),
             BuildMode::OutOfCore => {
-                let (params, threads) = fit_to_limit(spec, machine.cores, machine.memory)?;
-                (Some(params), threads)
+                let (params, threads) = fit_to_limit(self.spec(), machine.cores, machine.memory)?;
+                (Some((params, self.form)), threads)
             }
         };
-        let out_of_core = params.map(|params| (params, self.choose_layer_form(directory.join("table.sht"))));
-        self.estimate_with(pool, MachineSpec { cores, ..machine }, out_of_core, directory, observer)
+        let machine = MachineSpec { cores, ..machine };
+        self.options.estimate_with(pool, machine, out_of_core, parent_directory(&self.path), observer)
     }
+}
 
+impl TableBuilder {
     /// Estimates a build out of core with these parameters and this form of layers, or in memory without them, with a
     /// thread per core of the machine.
     pub(super) fn estimate_with(
@@ -197,13 +188,17 @@ impl TableBuilder {
         observer: &dyn Observer,
     ) -> Result<BuildEstimate> {
         let params = out_of_core.map(|(params, _)| params);
-        let (spec, symmetry) = (self.spec(), self.symmetry());
+        let spec = self.spec();
         let table_bytes = spec.layout()?.file_bytes();
-        let needed = memory_needed(spec, symmetry.as_ref(), machine.cores);
-        let symmetric = symmetry.is_some() && (params.is_none() || spec.mirrored);
+        let needed = self.memory_with(machine.cores);
+        let symmetric = self.symmetry().is_some() && (params.is_none() || spec.mirrored);
         let measure = |prefix: Prefix, out_of_core: Option<(PartitionParams, LayerForm)>| {
-            let mirrored = spec.mirrored && Symmetry::of(prefix).is_some();
-            let builder = TableBuilder::new(prefix).encoding(spec.encoding).mirror(symmetric).mirrored(mirrored);
+            let mirroring = match (symmetric, spec.mirrored && Symmetry::of(prefix).is_some()) {
+                (_, true) => Mirroring::File,
+                (true, false) => Mirroring::Search,
+                (false, false) => Mirroring::Off,
+            };
+            let builder = TableBuilder::new(prefix).encoding(spec.encoding).mirroring(mirroring);
             calibrate(&builder, out_of_core, pool, directory, observer)
         };
         let [large, small] = smaller_prefixes(spec.prefix, symmetric);
@@ -353,7 +348,7 @@ fn extrapolate(
             };
             let read =
                 searched * (params.fixed_pieces as f64 + 2.0) + layer_bytes * table_reads(spec, params) + spilled;
-            let memory = memory_without_spill(spec, machine.cores, params) + largest_spill.min(params.spill_bytes);
+            let memory = memory_with_spill(spec, machine.cores, params);
             (BuildMode::OutOfCore, read, spilled, memory)
         }
     };

@@ -143,10 +143,16 @@ pub(super) fn resume_params(
 }
 
 /// Returns the memory of an out-of-core build without spilled states, in bytes.
-pub(super) fn memory_without_spill(spec: TableSpec, threads: usize, params: PartitionParams) -> u64 {
+fn memory_without_spill(spec: TableSpec, threads: usize, params: PartitionParams) -> u64 {
     let program = PROGRAM + (threads as u64).saturating_mul(THREAD);
     let search = ExternalSearch::memory(&Numbering::of(spec), threads, params);
     search.max(table_memory(spec, threads, params)).saturating_add(program)
+}
+
+/// Returns an upper bound of the memory of an out-of-core build, in bytes.
+pub(super) fn memory_with_spill(spec: TableSpec, threads: usize, params: PartitionParams) -> u64 {
+    let spilled = max_spill(spec.prefix, params.fixed_pieces).min(params.spill_bytes);
+    memory_without_spill(spec, threads, params).saturating_add(spilled)
 }
 
 /// Returns the memory that the writing of a table from its layers takes, in bytes.

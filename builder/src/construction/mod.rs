@@ -8,7 +8,7 @@ mod in_memory;
 mod machine;
 mod memory;
 mod out_of_core;
-mod run;
+mod plan;
 mod table_builder;
 
 #[cfg(test)]
@@ -18,5 +18,5 @@ mod tests;
 pub use cluster::{ClusterEstimate, LinkEstimate, PartReport, assemble};
 pub use estimate::{BuildEstimate, Calibration};
 pub use machine::{MachineSpec, disk_rate};
-pub use out_of_core::BuildOutcome;
-pub use table_builder::{ModeChoice, ModeReason, TableBuilder};
+pub use plan::{BuildOutcome, BuildPlan, ModeChoice, ModeReason};
+pub use table_builder::TableBuilder;

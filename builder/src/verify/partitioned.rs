@@ -188,7 +188,7 @@ mod tests {
     use super::super::checkpoint::ProofFiles;
     use super::super::proof::{count_layers, prove_in_memory};
     use super::*;
-    use crate::{TableBuilder, Verifier};
+    use crate::{Mirroring, TableBuilder, Verifier};
     use proptest::prelude::*;
     use sternhalma_data::board::Symmetry;
     use sternhalma_data::table::fs::OsFileSystem;
@@ -217,7 +217,8 @@ mod tests {
                 encodings().into_iter().flat_map(forms).filter(|form| !form.1 || has_mirrored_form)
             {
                 let path = dir.path().join(format!("{side}-{pieces}-{within}-{encoding}.sht"));
-                let builder = TableBuilder::new(prefix).encoding(encoding).mirrored(mirrored).threads(1);
+                let mirroring = if mirrored { Mirroring::File } else { Mirroring::Search };
+                let builder = TableBuilder::new(prefix).encoding(encoding).mirroring(mirroring).threads(1);
                 builder.build(&path, &()).unwrap();
                 let table = Table::open(&path).unwrap();
                 let all_params =

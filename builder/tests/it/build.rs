@@ -1,8 +1,11 @@
 //! Built tables agree with a reference breadth-first search in every state.
 
-use sternhalma_builder::{BuildMode, BuilderError, LayerForm, MachineSpec, Observer, TableBuilder, Verifier};
+use sternhalma_builder::{
+    BuildMode, BuilderError, LayerForm, MachineSpec, Mirroring, ModeChoice, ModeReason, Observer, TableBuilder,
+    Verifier,
+};
 use sternhalma_data::table::{Layout, Zstd};
-use sternhalma_data::{Board, Encoding, Prefix, Probe, Rank, State, States, Table, TableInfo, TableSpec};
+use sternhalma_data::{Board, Encoding, Prefix, Probe, Rank, State, States, Table, TableError, TableInfo, TableSpec};
 use sternhalma_testutil::{Reference, layers_of, write_forged_table};
 use tempfile::TempDir;
 
@@ -92,10 +95,10 @@ fn searches_with_and_without_mirroring_write_the_same_bytes() {
         symmetric.iter().flat_map(|&(side, tables)| tables.iter().map(move |&(pieces, within)| (side, pieces, within)));
     for (side, pieces, within) in tables {
         for encoding in [Encoding::Byte, Encoding::Mod3, Encoding::Zstd(Zstd::new(256, 3).unwrap())] {
-            let [mirrored, whole] = [true, false].map(|mirror| {
+            let [mirrored, whole] = [Mirroring::Search, Mirroring::Off].map(|mirroring| {
                 let path = dir.path().join("table.sht");
                 let builder = TableBuilder::new(prefix(side, pieces, within)).encoding(encoding).threads(2);
-                builder.mirror(mirror).mirrored(false).overwrite(true).build(&path, &()).unwrap();
+                builder.mirroring(mirroring).overwrite(true).build(&path, &()).unwrap();
                 let table = Table::options().verify_blocks(true).open(&path).unwrap();
                 (table.info().clone(), table.checksum(), table.provenance().successors)
             });
@@ -275,12 +278,13 @@ fn probes_outside_a_prefix_are_not_errors() {
 #[test]
 fn the_memory_of_a_build_is_known_in_advance() {
     let six = TableBuilder::new(Prefix::whole(Board::new(9, 6).unwrap())).threads(2);
-    assert!((300 << 20..450 << 20).contains(&six.clone().mirror(false).memory_needed()));
-    assert!((150 << 20..250 << 20).contains(&six.memory_needed()));
+    let memory = |builder: TableBuilder| builder.plan("table.sht").unwrap().memory();
+    assert!((300 << 20..450 << 20).contains(&memory(six.clone().mirroring(false))));
+    assert!((150 << 20..250 << 20).contains(&memory(six)));
     let ten = Prefix::whole(Board::new(9, 10).unwrap());
     let ten = TableBuilder::new(ten).encoding(Encoding::Mod3).threads(2);
-    assert!(ten.memory_needed() > 435 << 30);
-    let all = ten.mirror(false).memory_needed();
+    assert!(memory(ten.clone()) > 435 << 30);
+    let all = memory(ten.mirroring(false));
     assert!(all > 870 << 30);
 }
 
@@ -289,9 +293,10 @@ fn a_requested_build_in_memory_keeps_the_memory_limit() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("table.sht");
     let builder = TableBuilder::new(prefix(5, 3, 18)).mode(BuildMode::InMemory).threads(5);
-    let needed = builder.clone().threads(1).memory_needed();
-    let limited = builder.clone().memory_limit(needed - 1);
-    for refused in [limited.build(&path, &()).map(|_| ()), limited.check_resources(&path)] {
+    let memory = |threads| builder.clone().threads(threads).plan(&path).unwrap().memory();
+    let needed = memory(1);
+    let limited = builder.clone().memory_limit(needed - 1).plan(&path).unwrap();
+    for refused in [limited.run(&()).map(|_| ()), limited.check()] {
         match refused {
             Err(BuilderError::MemoryLimit { least, limit }) => assert_eq!((least, limit), (needed, needed - 1)),
             other => panic!("{other:?}"),
@@ -299,10 +304,69 @@ fn a_requested_build_in_memory_keeps_the_memory_limit() {
     }
     assert!(!path.exists());
     for threads in [1, 3, 5] {
-        let limit = builder.clone().threads(threads).memory_needed();
-        builder.clone().overwrite(true).memory_limit(limit).build(&path, &()).unwrap();
-        assert_eq!(Table::open(&path).unwrap().provenance().threads, threads);
+        let plan = builder.clone().overwrite(true).memory_limit(memory(threads)).plan(&path).unwrap();
+        plan.run(&()).unwrap();
+        assert_eq!([plan.threads(), Table::open(&path).unwrap().provenance().threads], [threads; 2]);
     }
+}
+
+#[test]
+fn a_plan_is_what_is_built() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("table.sht");
+    let builder = TableBuilder::new(prefix(7, 4, 49)).overwrite(true).restart(true);
+    let with = |mode, form, limit| builder.clone().mode(mode).layer_form(form).memory_limit(limit).threads(12);
+    for (builder, least_threads) in [
+        (with(BuildMode::InMemory, LayerForm::Whole, 1 << 30), 12),
+        (with(BuildMode::InMemory, LayerForm::Whole, 40 << 20), 1),
+        (with(BuildMode::OutOfCore, LayerForm::Whole, 1 << 30), 12),
+        (with(BuildMode::OutOfCore, LayerForm::Delta, 40 << 20), 1),
+    ] {
+        let plan = builder.plan(&path).unwrap();
+        plan.check().unwrap();
+        assert_eq!((plan.path(), plan.spec()), (&*path, builder.spec()));
+        assert!((least_threads..=12).contains(&plan.threads()), "{plan:?}");
+        assert!(least_threads == 12 || plan.threads() < 12, "{plan:?}");
+        plan.run(&()).unwrap();
+        let table = Table::open(&path).unwrap();
+        assert_eq!(table.spec(), plan.spec());
+        let record = table.provenance();
+        assert_eq!((&*record.mode, record.threads), (plan.mode().mode.name(), plan.threads()));
+        assert_eq!(plan.layer_form().is_some(), !record.io.is_empty());
+    }
+    // What appears later changes nothing about a plan, and another plan takes it into account.
+    let builder = builder.threads(1).restart(false).work_dir(dir.path().join("work"));
+    let plan = builder.plan(&path).unwrap();
+    std::fs::create_dir(plan.work_dir()).unwrap();
+    std::fs::write(plan.work_dir().join("build.json"), "of another build").unwrap();
+    plan.run(&()).unwrap();
+    assert_eq!(Table::open(&path).unwrap().provenance().mode, plan.mode().mode.name());
+    let resuming = ModeChoice { mode: BuildMode::OutOfCore, reason: ModeReason::WorkDirExists };
+    assert_eq!(builder.plan(&path).unwrap().mode(), resuming);
+    assert_ne!(builder.restart(true).plan(&path).unwrap().mode(), resuming);
+}
+
+#[test]
+fn a_plan_finds_the_table_that_exists() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("table.sht");
+    let builder = TableBuilder::new(prefix(5, 3, 25)).encoding(Encoding::Mod3).threads(1);
+    let existing = |builder: &TableBuilder| builder.plan(&path).unwrap().existing().map(Table::spec);
+    assert_eq!(existing(&builder), None);
+    builder.build(&path, &()).unwrap();
+    let spec = Some(builder.spec());
+    assert_eq!((existing(&builder), existing(&builder.clone().mirroring(Mirroring::Off))), (spec, spec));
+    let refused = builder.plan(&path).unwrap();
+    for refused in [refused.check(), refused.run(&()).map(drop)] {
+        assert!(matches!(refused, Err(BuilderError::Table(TableError::Exists { .. }))), "{refused:?}");
+    }
+    for other in [builder.clone().encoding(Encoding::Byte), builder.clone().overwrite(true)] {
+        assert_eq!(existing(&other), None);
+    }
+    std::fs::create_dir(dir.path().join("table.sht.work")).unwrap();
+    assert_eq!(existing(&builder), spec);
+    std::fs::write(dir.path().join("table.sht.work/build.json"), "").unwrap();
+    assert_eq!(existing(&builder), None, "work is left to do");
 }
 
 #[test]
@@ -310,33 +374,35 @@ fn an_estimate_is_for_the_requested_mode() {
     let dir = tempfile::tempdir().unwrap();
     let machine = MachineSpec { cores: 2, memory: 1 << 30, disk_rate: 1e9, cache: 0 };
     let builder = TableBuilder::new(prefix(7, 4, 49)).threads(2);
+    let estimate = |builder: TableBuilder, machine| builder.plan(dir.path().join("t"))?.estimate(&[machine], &());
     for mode in BuildMode::ALL {
-        let estimates = builder.clone().mode(mode).estimate(&[machine], dir.path(), &()).unwrap();
+        let estimates = estimate(builder.clone().mode(mode), machine).unwrap();
         assert_eq!(estimates[0].mode, mode);
     }
     let out_of_core = builder.clone().mode(BuildMode::OutOfCore);
     let estimates = LayerForm::ALL.map(|form| {
-        let estimate = out_of_core.clone().layer_form(form).estimate(&[machine], dir.path(), &()).unwrap().remove(0);
+        let estimate = estimate(out_of_core.clone().layer_form(form), machine).unwrap().remove(0);
         assert_eq!(estimate.layer_form, Some(form));
         estimate
     });
     assert!(estimates[1].layer_bytes < estimates[0].layer_bytes, "differences are smaller");
     let in_memory = builder.mode(BuildMode::InMemory);
     let little = MachineSpec { memory: 1 << 10, ..machine };
-    assert_eq!(in_memory.estimate(&[little], dir.path(), &()).unwrap()[0].mode, BuildMode::InMemory);
+    assert_eq!(estimate(in_memory, little).unwrap()[0].mode, BuildMode::InMemory);
     let single = TableBuilder::new(prefix(7, 1, 49)).mode(BuildMode::OutOfCore);
-    assert!(matches!(single.estimate(&[machine], dir.path(), &()), Err(BuilderError::SinglePiece)));
+    assert!(matches!(estimate(single, machine), Err(BuilderError::SinglePiece)));
 }
 
 #[test]
 fn layers_are_whole_if_the_disk_has_room() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("table.sht");
-    let forms = [prefix(5, 3, 25), prefix(9, 15, 81)].map(|prefix| TableBuilder::new(prefix).choose_layer_form(&path));
+    let builder = |prefix| TableBuilder::new(prefix).mode(BuildMode::OutOfCore);
+    let form = |builder: TableBuilder| builder.plan(&path).unwrap().layer_form().unwrap();
+    let forms = [prefix(5, 3, 25), prefix(9, 15, 81)].map(|prefix| form(builder(prefix)));
     // No disk has room for 15 pieces.
     assert_eq!(forms, [LayerForm::Whole, LayerForm::Delta]);
-    let requested = TableBuilder::new(prefix(5, 3, 25)).layer_form(LayerForm::Delta);
-    assert_eq!(requested.choose_layer_form(&path), LayerForm::Delta);
+    assert_eq!(form(builder(prefix(5, 3, 25)).layer_form(LayerForm::Delta)), LayerForm::Delta);
 }
 
 #[test]
@@ -350,7 +416,8 @@ fn an_estimate_leaves_the_work_directory_alone() {
         let builder = TableBuilder::new(prefix(9, pieces, within)).threads(2).work_dir(&work).restart(true);
         for mode in [None, Some(BuildMode::OutOfCore)] {
             let memory = if mode.is_some() { 24 << 20 } else { 1 << 30 };
-            let estimates = builder.estimate(&[MachineSpec { memory, ..machine }], dir.path(), &()).unwrap();
+            let plan = builder.plan(dir.path().join("table.sht")).unwrap();
+            let estimates = plan.estimate(&[MachineSpec { memory, ..machine }], &()).unwrap();
             assert_eq!(estimates[0].mode, mode.unwrap_or(BuildMode::InMemory));
         }
         assert_eq!(std::fs::read(work.join("layer")).unwrap(), b"kept");

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sternhalma_builder::{BuildMode, BuilderError, TableBuilder, TableConverter, Verifier, compare};
+use sternhalma_builder::{BuildMode, BuilderError, Mirroring, TableBuilder, TableConverter, Verifier, compare};
 use sternhalma_data::board::Symmetry;
 use sternhalma_data::table::{Ans, NoMirroredForm, Zstd};
 use sternhalma_data::{Board, Encoding, Prefix, States, Table, TableInfo, TableSpec};
@@ -46,7 +46,9 @@ fn build(path: &Path, prefix: Prefix, encoding: Encoding, mirrored: bool) -> Tab
 /// Builds a table. A build out of core has the least memory.
 fn build_in_mode(path: &Path, spec: TableSpec, mode: BuildMode) -> Table {
     let TableSpec { prefix, encoding, mirrored } = spec;
-    let builder = TableBuilder::new(prefix).encoding(encoding).mirrored(mirrored).threads(2).overwrite(true).mode(mode);
+    let mirroring = if mirrored { Mirroring::File } else { Mirroring::Search };
+    let builder =
+        TableBuilder::new(prefix).encoding(encoding).mirroring(mirroring).threads(2).overwrite(true).mode(mode);
     let limit = match mode {
         BuildMode::InMemory => u64::MAX,
         BuildMode::OutOfCore => match builder.clone().memory_limit(1).build(path, &()) {
@@ -209,9 +211,9 @@ fn forms_follow_the_options() {
     let builder = |prefix, encoding| TableBuilder::new(prefix).encoding(encoding);
     assert!(!spec(TableBuilder::new(symmetric)) && !spec(builder(symmetric, Encoding::Byte)));
     assert!(spec(builder(symmetric, Encoding::Mod3)) && !spec(builder(other, Encoding::Mod3)));
-    assert!(!spec(builder(symmetric, Encoding::Mod3).mirror(false)));
-    assert!(spec(TableBuilder::new(symmetric).mirrored(true).encoding(Encoding::Byte)));
-    assert!(!spec(TableBuilder::new(symmetric).mirrored(false).encoding(Encoding::Mod3)));
+    assert!(!spec(builder(symmetric, Encoding::Mod3).mirroring(Mirroring::Off)));
+    assert!(spec(TableBuilder::new(symmetric).mirroring(Mirroring::File).encoding(Encoding::Byte)));
+    assert!(!spec(TableBuilder::new(symmetric).mirroring(Mirroring::Search).encoding(Encoding::Mod3)));
     assert_eq!(
         builder(symmetric, Encoding::Mod3).spec().to_string(),
         "5x5 with 3 pieces within 25 cells, mod3, mirrored"
@@ -224,7 +226,7 @@ fn forms_follow_the_options() {
         (prefix(5, 4, 25), NoMirroredForm::Goal(prefix(5, 4, 25))),
         (prefix(5, 1, 25), NoMirroredForm::SinglePiece),
     ] {
-        match TableBuilder::new(prefix).mirrored(true).build(&path, &()) {
+        match TableBuilder::new(prefix).mirroring(true).build(&path, &()) {
             Err(BuilderError::NoMirroredForm(found)) => assert_eq!(found, reason),
             other => panic!("{other:?}"),
         }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
-use sternhalma_builder::TableBuilder;
+use sternhalma_builder::{BuilderError, TableBuilder};
 use sternhalma_data::table::table_name;
-use sternhalma_data::{Board, Encoding, Prefix};
+use sternhalma_data::{Board, Encoding, Prefix, TableError};
 
 use crate::app::App;
 use crate::builds::BuildReport;
@@ -71,9 +71,10 @@ fn start_build(app: &App, body: &BuildBody) -> Result<BuildReport, ApiError> {
         .memory_limit(app.build_memory)
         // Several builds, one after another, must not fill the disk.
         .disk_reserve(app.disk_reserve);
-    if path.exists() && !builder.work_dir_exists(&path) {
-        return Err(ApiError::conflict(format!("the table `{name}` exists")));
-    }
-    builder.check_resources(&path)?;
-    Ok(app.builds.start(builder, name, path)?.report())
+    let plan = builder.plan(path)?;
+    plan.check().map_err(|error| match error {
+        BuilderError::Table(TableError::Exists { .. }) => ApiError::conflict(format!("the table `{name}` exists")),
+        error => error.into(),
+    })?;
+    Ok(app.builds.start(plan, name)?.report())
 }

@@ -106,10 +106,8 @@ impl Args {
             .restart(self.fresh)
             .overwrite(self.force)
             .drop_page_cache(self.uncached);
-        match self.mirror.mirrored() {
-            Some(true) => builder = builder.mirrored(true),
-            Some(false) => builder = builder.mirror(false),
-            None => {}
+        if let Some(mirrored) = self.mirror.mirrored() {
+            builder = builder.mirroring(mirrored);
         }
         if let Some(mode) = self.mode {
             builder = builder.mode(mode);

@@ -24,15 +24,15 @@ pub fn plan(ctx: &CommandContext, args: &Args, builder: &TableBuilder, path: &Pa
     let Some(cluster) = &args.cluster.args.cluster else { return Ok(None) };
     let processes = cluster.processes()?;
     // Processes on this machine share it.
-    let (builder, limit, shared_cores) = match cluster {
+    let (resources, shared_cores) = match cluster {
         ClusterSpec::Local(_) => {
-            let (threads, memory) = resources_of_each(processes, args.threads.given(), args.memory);
             let cores = std::thread::available_parallelism().map_or(1, usize::from);
-            (builder.clone().threads(threads), memory, Some(cores))
+            (resources_of_each(processes, args.threads.given(), args.memory), Some(cores))
         }
-        ClusterSpec::Hosts(_) => (builder.clone(), args.limit(), None),
+        ClusterSpec::Hosts(_) => ((args.threads.get(), args.limit()), None),
     };
-    estimate::run_cluster(ctx, &builder, &args.machine, (processes, shared_cores), limit, path, args.json).map(Some)
+    let builder = builder.clone().threads(resources.0);
+    estimate::run_cluster(ctx, &builder, &args.machine, (processes, shared_cores), resources, path, args.json).map(Some)
 }
 
 /// Builds the table, or a part of it, if the arguments describe a cluster.

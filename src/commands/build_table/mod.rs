@@ -4,11 +4,9 @@ mod cluster;
 
 pub use args::Args;
 
-use std::path::Path;
-
 use anyhow::{Context, Result, bail};
 use indicatif::HumanBytes;
-use sternhalma_builder::{BuildMode, BuildOutcome, BuilderError, LayerForm, ModeReason, ResourceError, TableBuilder};
+use sternhalma_builder::{BuildMode, BuildOutcome, BuildPlan, BuilderError, LayerForm, ModeReason, ResourceError};
 use sternhalma_data::{Prefix, Table};
 use sternhalma_files::check_regular;
 
@@ -30,7 +28,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         check_regular(&path).with_context(|| format!("{}: cannot write", path.display()))?;
     }
     let builder = args.builder(prefix, encoding);
-    builder.spec().layout()?;
+    let plan = builder.plan(&path)?;
     #[cfg(feature = "cluster")]
     if args.plan
         && let Some(answered) = cluster::plan(ctx, args, &builder, &path)?
@@ -38,16 +36,16 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         return Ok(answered);
     }
     if args.plan {
-        return estimate::run(ctx, &builder, &args.machine, args.limit(), &path, args.json);
+        return estimate::run(ctx, &plan, &args.machine, (args.threads.get(), args.limit()), args.json);
     }
-    if let Some(table) = args.existing(&builder, &path) {
-        let form = match (table.spec().mirrored, builder.spec().mirrored) {
+    if let Some(table) = plan.existing() {
+        let form = match (table.spec().mirrored, plan.spec().mirrored) {
             (true, false) => " without mirror images (`convert --no-mirror` adds them)",
             (false, true) => " with mirror images (`convert --mirror` removes them)",
             _ => "",
         };
         status!("already built: {prefix} in the encoding {encoding}{form}; --force builds it again");
-        return info::print_new(&table, &path, args.json);
+        return info::print_new(table, &path, args.json);
     }
     #[cfg(feature = "cluster")]
     if let Some(answered) = cluster::build(ctx, args, &builder, &path)? {
@@ -57,9 +55,9 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         "building {prefix}: {} in {}, {}",
         counted(prefix.states() as usize, "state"),
         path.display(),
-        counted(builder.thread_count(), "thread"),
+        counted(plan.threads(), "thread"),
     );
-    let built = args.build(ctx, &builder, &path)?;
+    let built = args.build(ctx, &plan)?;
     let table = Table::open(&path).context("the table is complete, and cannot be opened to report what it contains")?;
     match built {
         BuildOutcome::Built => status!(
@@ -74,25 +72,15 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
 }
 
 impl Args {
-    /// Returns the table at the path, if it has the states and the encoding of the one to build in
-    /// either form, and no work is left to do.
-    fn existing(&self, builder: &TableBuilder, path: &Path) -> Option<Table> {
-        if self.force || builder.work_dir_exists(path) {
-            return None;
-        }
-        let spec = builder.spec();
-        Table::open(path).ok().filter(|table| table.prefix() == spec.prefix && table.encoding() == spec.encoding)
-    }
-
     /// Builds the table with a progress display. The message of an interrupted
     /// build depends on the mode, because only builds out of core resume.
-    fn build(&self, ctx: &CommandContext, builder: &TableBuilder, path: &Path) -> Result<BuildOutcome> {
-        let mode = self.choose_mode(builder, path);
-        self.check_resources(builder, path, mode)?;
+    fn build(&self, ctx: &CommandContext, plan: &BuildPlan) -> Result<BuildOutcome> {
+        self.report(plan);
+        self.check(plan)?;
         let progress = ctx.progress()?;
-        let built = builder.build(path, &progress);
+        let built = plan.run(&progress);
         progress.finish();
-        match (built, mode) {
+        match (built, plan.mode().mode) {
             (Err(BuilderError::Cancelled), BuildMode::InMemory) => {
                 bail!("interrupted: no table was written; the same command starts again")
             }
@@ -103,25 +91,26 @@ impl Args {
         }
     }
 
-    /// Returns the mode of the build, and reports it with the reason.
-    fn choose_mode(&self, builder: &TableBuilder, path: &Path) -> BuildMode {
-        let choice = builder.choose_mode(path);
-        let reason = match (choice.reason, choice.mode) {
+    /// Reports the mode of the build with the reason, and the work files.
+    fn report(&self, plan: &BuildPlan) {
+        let (mode, work_dir) = (plan.mode().mode, plan.work_dir().display());
+        let reason = match (plan.mode().reason, mode) {
             (ModeReason::Requested, _) => "given by --mode".to_owned(),
             (ModeReason::SinglePiece, _) => "a single piece needs very little memory".to_owned(),
-            (ModeReason::WorkDirExists, _) => {
-                format!("{} has unfinished work", builder.work_dir_of(path).display())
-            }
+            (ModeReason::WorkDirExists, _) => format!("{work_dir} has unfinished work"),
             (ModeReason::Memory { needed }, BuildMode::InMemory) => self.need_and_limit(needed),
             (ModeReason::Memory { needed }, BuildMode::OutOfCore) => {
                 format!("in memory {}", self.need_and_limit(needed))
             }
         };
-        match choice.mode {
-            BuildMode::InMemory => status!("in memory: {reason}"),
-            BuildMode::OutOfCore => status!("out of core: {reason}"),
+        match plan.layer_form() {
+            None => status!("in memory: {reason}"),
+            Some(form) => {
+                status!("out of core: {reason}");
+                let size = HumanBytes(plan.work_bytes());
+                status!("work directory {work_dir}: {} layers, about {size}", form.name());
+            }
         }
-        choice.mode
     }
 
     /// Returns a clause about the memory of a search in memory, in bytes, and the limit.
@@ -130,14 +119,9 @@ impl Args {
         format!("the search needs {} and {limit} allows {}", HumanBytes(needed), HumanBytes(self.limit()))
     }
 
-    fn check_resources(&self, builder: &TableBuilder, path: &Path, mode: BuildMode) -> Result<()> {
-        let work_dir = builder.work_dir_of(path);
-        if mode == BuildMode::OutOfCore {
-            let form = builder.choose_layer_form(path);
-            let size = HumanBytes(builder.work_bytes(form)?);
-            status!("work directory {}: {} layers, about {size}", work_dir.display(), form.name());
-        }
-        let shortage = match builder.check_resources(path) {
+    fn check(&self, plan: &BuildPlan) -> Result<()> {
+        let (mode, work_dir) = (plan.mode().mode, plan.work_dir());
+        let shortage = match plan.check() {
             Err(BuilderError::Resources(shortage)) => shortage,
             Err(BuilderError::MemoryLimit { least, .. }) if mode == BuildMode::InMemory => {
                 bail!("in memory {}; raise --memory, or leave out --mode", self.need_and_limit(least))

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use indicatif::{HumanBytes, HumanDuration};
 use sternhalma_builder::{BuilderError, MachineSpec, TableBuilder};
-use sternhalma_data::table::{Coverage, Layout};
+use sternhalma_data::table::{Coverage, Layout, table_name};
 use sternhalma_data::{Board, Cell, Encoding, Prefix};
 
 use crate::context::CommandContext;
@@ -32,11 +32,14 @@ pub fn offer_table(ctx: &CommandContext, board: Board) -> Result<()> {
     let prefix = suggested_table(board);
     let path = ctx.tables.directory()?.default_path(prefix, Encoding::Byte);
     let bytes = Layout::new(prefix, Encoding::Byte).file_bytes();
-    let builder = TableBuilder::new(prefix).memory_limit(memory_limit(None));
-    if let Err(shortage) = builder.check_resources(&path) {
-        status!("there is no distance table of {board}, and none is offered: {}", one_line(&shortage.into()));
-        return Ok(());
-    }
+    let planned = TableBuilder::new(prefix).memory_limit(memory_limit(None)).plan(&path);
+    let plan = match planned.and_then(|plan| plan.check().map(|()| plan)) {
+        Ok(plan) => plan,
+        Err(error) => {
+            status!("there is no distance table of {board}, and none is offered: {}", one_line(&error.into()));
+            return Ok(());
+        }
+    };
     let time = build_time(prefix).map_or("an unknown time".to_owned(), |time| HumanDuration(time).to_string());
     // `--quiet` does not hide a question.
     prompt(&format!(
@@ -52,7 +55,7 @@ pub fn offer_table(ctx: &CommandContext, board: Board) -> Result<()> {
     }
     let stop = ctx.stop()?;
     let progress = ctx.progress()?;
-    let built = builder.build(&path, &progress);
+    let built = plan.run(&progress);
     progress.finish();
     match built {
         Ok(_) => status!("built {}", path.display()),
@@ -69,12 +72,13 @@ pub fn offer_table(ctx: &CommandContext, board: Board) -> Result<()> {
 /// smaller table. Measuring takes about a second.
 fn build_time(prefix: Prefix) -> Option<Duration> {
     let measured = largest_prefix(prefix.board(), MEASURED_STATES.min(prefix.states()));
-    let builder = TableBuilder::new(measured);
+    let plan =
+        TableBuilder::new(measured).plan(std::env::temp_dir().join(table_name(measured, Encoding::Byte))).ok()?;
     let memory = memory_limit(None);
-    let machine = MachineSpec { cores: builder.thread_count(), memory, disk_rate: 1e9, cache: memory };
-    let plan = builder.estimate(&[machine], std::env::temp_dir(), &()).ok()?.into_iter().next()?;
+    let machine = MachineSpec { cores: plan.threads(), memory, disk_rate: 1e9, cache: memory };
+    let estimate = plan.estimate(&[machine], &()).ok()?.into_iter().next()?;
     let ratio = prefix.states() as f64 / measured.states() as f64;
-    Some(Duration::from_secs_f64((plan.wall_s * ratio).max(1.0)))
+    Some(Duration::from_secs_f64((estimate.wall_s * ratio).max(1.0)))
 }
 
 /// Returns the largest table that is offered for a board: all states, or the

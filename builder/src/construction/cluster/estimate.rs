@@ -91,7 +91,7 @@ pub struct LinkEstimate {
 impl TableBuilder {
     /// Estimates the build by `processes` processes with a machine each, and with links of these rates (bytes per
     /// second) and delays (seconds). If the processes share one machine, `shared_cores` is the number of its cores. The estimate is extrapolated from builds of smaller tables on this machine, as in
-    /// [`estimate`](TableBuilder::estimate).
+    /// [`BuildPlan::estimate`](crate::BuildPlan::estimate).
     ///
     /// # Errors
     /// If one of these builds fails or is cancelled, the memory of a machine does not suffice, or the table cannot be

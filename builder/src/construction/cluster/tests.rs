@@ -161,9 +161,8 @@ fn names(dir: &Path) -> Vec<String> {
 
 fn builder(side: u64, pieces: u64, within: u64, encoding: Encoding, mirrored: bool) -> TableBuilder {
     let prefix = Prefix::new(Board::new(side, pieces).unwrap(), within).unwrap();
-    let builder = TableBuilder::new(prefix).encoding(encoding).mirrored(mirrored);
     // An out-of-core build of an unmirrored table expands all contexts.
-    if mirrored { builder } else { builder.mirror(false) }
+    TableBuilder::new(prefix).encoding(encoding).mirroring(mirrored)
 }
 
 fn run_all(cluster: &Cluster) {

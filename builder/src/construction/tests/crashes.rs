@@ -540,7 +540,7 @@ fn unfinished_work_for_another_table_is_refused_and_kept() {
         (prefix(4, 3, 12), Encoding::Ans(Ans::default())),
     ] {
         let params = PartitionParams { fixed_pieces: 0, ..PARAMS };
-        let options = TableBuilder::new(prefix).encoding(encoding).mirrored(false).work_dir(site.work_dir());
+        let options = TableBuilder::new(prefix).encoding(encoding).mirroring(false).work_dir(site.work_dir());
         let error = site.build_with(&Faults::new(Fault::Nothing), &options, params).unwrap_err();
         match &error {
             BuilderError::WorkDirMismatch { found, requested, .. } => {

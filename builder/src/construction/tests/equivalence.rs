@@ -36,14 +36,13 @@ impl Comparison {
 
     fn of(spec: TableSpec, threads: usize) -> Comparison {
         let comparison = Comparison { dir: tempfile::tempdir().unwrap(), spec, threads };
-        // An out-of-core build of an unmirrored table expands all contexts.
-        let builder = comparison.builder().mirror(spec.mirrored);
-        builder.mode(BuildMode::InMemory).build(comparison.in_memory(), &()).unwrap();
+        comparison.builder().mode(BuildMode::InMemory).build(comparison.in_memory(), &()).unwrap();
         comparison
     }
 
     fn builder(&self) -> TableBuilder {
-        let builder = TableBuilder::new(self.spec.prefix).encoding(self.spec.encoding).mirrored(self.spec.mirrored);
+        // An out-of-core build of an unmirrored table expands all contexts.
+        let builder = TableBuilder::new(self.spec.prefix).encoding(self.spec.encoding).mirroring(self.spec.mirrored);
         builder.threads(self.threads).work_dir(self.work_dir())
     }
 
