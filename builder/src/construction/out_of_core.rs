@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use sternhalma_data::table::fs::{FileSystem, OsFileSystem, Traffic, parent_directory};
 use sternhalma_data::table::write::{BlockEncoder, NewTable, TableWriter};
 use sternhalma_data::table::{Block, LayerTraffic, Provenance};
-use sternhalma_data::{Table, TableError, TableInfo, TableSpec};
+use sternhalma_data::{Distance, Table, TableError, TableInfo, TableSpec};
 
 use super::assembly::{TableAssembler, TableCommits, segments_before};
 use super::memory::{batch_size, resume_params};
@@ -31,9 +31,6 @@ use crate::observer::{BuildPhase, Observer};
 use crate::options::{BuildMode, LayerForm};
 use crate::process::{Stopwatch, peak_memory, provenance};
 use crate::search::ExternalSearch;
-
-/// The largest distance that a table can store.
-pub(super) const MAX_DISTANCE: u32 = 254;
 
 /// The bytes of the table that are written before their layers are freed.
 pub(super) const COMMIT_BYTES: u64 = 256 << 20;
@@ -205,7 +202,7 @@ impl<'a> OutOfCoreBuild<'a> {
             if states == 0 {
                 break;
             }
-            if distance > MAX_DISTANCE {
+            if distance > u32::from(Distance::MAX.0) {
                 return Err(BuilderError::DistanceTooLarge);
             }
             seen += states;
@@ -303,7 +300,9 @@ fn not_resumable(error: BuilderError) -> BuilderError {
 /// Compares the layers on disk with their checksums, except the first `freed` segments, and
 /// returns their number.
 pub(super) fn check_layers(work: &WorkDir, segments: u64, freed: u64, observer: &dyn Observer) -> Result<u64> {
-    let present: Vec<u32> = (0..=MAX_DISTANCE + 1).filter(|&distance| work.dir.layer_path(distance).exists()).collect();
+    // The last layer of a search has no states.
+    let present: Vec<u32> =
+        (0..=Distance::COUNT as u32).filter(|&distance| work.dir.layer_path(distance).exists()).collect();
     if !present.is_empty() {
         observer.begin(BuildPhase::Resume, present.len() as u64 * segments);
     }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use bytesize::ByteSize;
 use sternhalma_data::table::NoMirroredForm;
-use sternhalma_data::{Board, TableError, TableSpec};
+use sternhalma_data::{Board, Distance, TableError, TableSpec};
 use thiserror::Error;
 
 use crate::resources::ResourceError;
@@ -68,7 +68,7 @@ pub enum BuilderError {
     #[error(transparent)]
     NoMirroredForm(#[from] NoMirroredForm),
     /// A distance exceeds what a table can store.
-    #[error("a distance of more than 254 moves does not fit in a table")]
+    #[error("a distance of more than {} moves does not fit in a table", Distance::MAX)]
     DistanceTooLarge,
     /// The threads cannot be started.
     #[error("cannot start {threads} threads")]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 use sternhalma_data::board::{MirroredRuns, Symmetry};
-use sternhalma_data::{CellSet, Encoding, Prefix, TableSpec};
+use sternhalma_data::{CellSet, Distance, Encoding, Prefix, TableSpec};
 
 use super::distance_planes::{Bitmap, DistancePlanes, STRIPE, new_bitmap};
 use super::expander::{Expander, LayerBitmaps};
@@ -18,9 +18,6 @@ use crate::ranks::BitOffsets;
 
 /// Groups that a thread takes at a time.
 const GRAIN: u64 = 16;
-
-/// The largest distance that a table can store.
-const MAX_DISTANCE: u8 = 254;
 
 /// The result of a breadth-first search.
 pub(crate) struct BfsResult {
@@ -62,7 +59,7 @@ pub(crate) fn memory_needed(spec: TableSpec, symmetry: Option<&Symmetry>, thread
 /// With a symmetry, it searches and returns only canonical states.
 ///
 /// # Errors
-/// If the memory cannot be allocated, if a distance exceeds [`MAX_DISTANCE`], or
+/// If the memory cannot be allocated, if a distance exceeds [`Distance::MAX`], or
 /// if the observer cancels the search.
 pub(crate) fn breadth_first_search(
     spec: TableSpec,
@@ -93,7 +90,7 @@ pub(crate) fn breadth_first_search(
             break;
         }
         let count = symmetric.as_ref().map_or(canonical, |symmetric| 2 * canonical - count_in(&frontier, symmetric));
-        let distance = u8::try_from(layers.len()).ok().filter(|&distance| distance <= MAX_DISTANCE);
+        let distance = u8::try_from(layers.len()).ok().filter(|&distance| distance <= Distance::MAX.0);
         let distance = distance.ok_or(BuilderError::DistanceTooLarge)?;
         // The layer is seen before it is expanded, so it does not reach itself.
         pool.install(|| planes.add(&frontier, &occupancy, distance)).map_err(out_of_memory)?;

@@ -3,10 +3,11 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use rayon::prelude::*;
+use sternhalma_data::Distance;
 
 use super::{PartBuild, PartOfLayer, WholeLayer};
 use crate::cluster::ParcelKind;
-use crate::construction::out_of_core::{MAX_DISTANCE, goal_segment, open_copies};
+use crate::construction::out_of_core::{goal_segment, open_copies};
 use crate::error::{BuilderError, Result};
 use crate::external::{LayerFile, LayerParts, LayerSummary, NewLayer, Numbering, PackedSegment, SegmentCodec};
 use crate::observer::{BuildPhase, LayerReport};
@@ -41,7 +42,7 @@ impl PartBuild<'_> {
         let mut seen = whole.iter().map(|layer| layer.states).sum::<u64>();
         loop {
             let distance = layers.len() as u32;
-            if distance > MAX_DISTANCE + 1 {
+            if distance > Distance::COUNT as u32 {
                 return Err(BuilderError::DistanceTooLarge);
             }
             let (layer, copy, report) = self.next_layer(&mut search, distance, &copies)?;
