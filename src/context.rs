@@ -11,7 +11,7 @@ use sternhalma_data::{Table, TableOptions};
 use sternhalma_files::{OutputFile, stop_waiting};
 
 use crate::progress::ProgressDisplay;
-use crate::tables_dir::TablesArgs;
+use crate::tables_dir::{self, TablesArgs};
 
 /// The tables directory, the version of the program, and the stop flag of a command.
 #[derive(Clone)]
@@ -76,12 +76,11 @@ impl CommandContext {
 
     /// Opens the table that a user names as [`open_verified`](CommandContext::open_verified) does, for a search.
     pub fn open_for_search(&self, name: &Path) -> Result<Table> {
-        let path = self.tables.find(name)?;
-        verified(self.tables.open(&path, self.tables.search_options(&path))?)
+        verified(self.tables.open_for_search(&self.tables.find(name)?)?)
     }
 
     fn open_with(&self, name: &Path, options: TableOptions) -> Result<Table> {
-        self.tables.open(&self.tables.find(name)?, options.load_budget(self.tables.load_budget()))
+        tables_dir::open(&self.tables.find(name)?, options.load_budget(self.tables.load_budget()))
     }
 }
 

@@ -84,26 +84,6 @@ impl TablesArgs {
         self.load_budget.map_or(0, |budget| budget.as_u64())
     }
 
-    /// Returns the settings for the table of a search, which reads it at random. Without a given budget, as much of
-    /// the file as fits in a quarter of the memory is loaded; if that memory is not available, a notice says so and
-    /// the table stays on disk.
-    pub fn search_options(&self, path: &Path) -> TableOptions {
-        let file = path.metadata().map_or(0, |metadata| metadata.len());
-        let budget = file.min(total_memory() / 4);
-        let budget = self.load_budget.map_or(budget, |given| given.as_u64());
-        let options = Table::options();
-        match (self.load_budget, check_memory(budget)) {
-            (None, Err(shortage)) => {
-                status!(
-                    "{}: the table stays on disk, so that look-ups are slower: {shortage}; free some memory, or give --load-budget",
-                    path.display()
-                );
-                options
-            }
-            _ => options.load_budget(budget),
-        }
-    }
-
     /// Returns the path of the table that the user names: a path, or the name
     /// of a file in the directory with or without its extension.
     ///
@@ -180,18 +160,36 @@ impl TablesArgs {
         format!("`{command}`")
     }
 
-    /// Opens a table and loads as much of it into memory as the budget allows.
+    /// Opens a table for a search, which reads it at random. Without a given budget, as much of the file as fits in a
+    /// quarter of the memory is loaded; if that memory is not available, a notice says so and the table stays on disk.
     ///
     /// # Errors
     ///
-    /// Fails if the memory is not available, or the table cannot be opened.
-    pub fn open(&self, path: &Path, options: TableOptions) -> Result<Table> {
-        if let Some(budget) = self.load_budget.map(|budget| budget.as_u64()).filter(|&budget| budget > 0) {
-            let file = path.metadata().map_or(0, |metadata| metadata.len());
-            advise(check_memory(budget.min(file)), "give a smaller --load-budget or free some memory")?;
+    /// Fails if the memory of a given budget is not available, or the table cannot be opened.
+    pub fn open_for_search(&self, path: &Path) -> Result<Table> {
+        let options = Table::options();
+        let loading = options.load_budget(self.load_budget.map_or(total_memory() / 4, |given| given.as_u64()));
+        match (self.load_budget, check_memory(loading.memory(path))) {
+            (None, Err(shortage)) => {
+                status!(
+                    "{}: the table stays on disk, so that look-ups are slower: {shortage}; free some memory, or give --load-budget",
+                    path.display()
+                );
+                open(path, options)
+            }
+            _ => open(path, loading),
         }
-        Ok(options.open(path)?)
     }
+}
+
+/// Opens a table and loads as much of it into memory as its settings say.
+///
+/// # Errors
+///
+/// Fails if the memory is not available, or the table cannot be opened.
+pub fn open(path: &Path, options: TableOptions) -> Result<Table> {
+    advise(check_memory(options.memory(path)), "give a smaller --load-budget or free some memory")?;
+    Ok(options.open(path)?)
 }
 
 /// Returns the largest prefix of a board that has at most a number of states.
@@ -211,6 +209,16 @@ fn existing(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_memory_of_the_given_settings_is_checked() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(1 << 42).unwrap();
+        let error = |options| open(file.path(), options).unwrap_err().to_string();
+        let loading = error(Table::options().load_budget(1 << 42));
+        assert!(loading.ends_with("give a smaller --load-budget or free some memory"), "{loading}");
+        assert!(!error(Table::options()).contains("--load-budget"));
+    }
 
     #[test]
     fn suggested_prefixes_are_small() {

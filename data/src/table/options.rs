@@ -2,9 +2,6 @@
 
 use std::path::Path;
 
-use super::error::TableError;
-use super::reader::Table;
-
 /// The settings with which a table is opened.
 ///
 /// ```
@@ -17,9 +14,9 @@ use super::reader::Table;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 pub struct TableOptions {
-    verify_blocks: bool,
-    load_budget: u64,
-    cache_bytes: usize,
+    pub(super) verify_blocks: bool,
+    pub(super) load_budget: u64,
+    pub(super) cache_bytes: usize,
 }
 
 impl Default for TableOptions {
@@ -53,29 +50,9 @@ impl TableOptions {
         TableOptions { cache_bytes: bytes, ..self }
     }
 
-    /// Opens a table. The header, the directory and the provenance are checked;
-    /// the data is not read, except for what is loaded into memory.
-    ///
-    /// # Errors
-    /// If the file is absent, is not a table, is of an unknown kind, or is
-    /// damaged, or if the memory to load cannot be allocated or read.
-    pub fn open(self, path: impl AsRef<Path>) -> Result<Table, TableError> {
-        Table::open_with(path.as_ref(), self.verify_blocks, self.load_budget, self.cache_bytes)
-    }
-}
-
-impl Table {
-    /// Opens a table with the default [`TableOptions`].
-    ///
-    /// # Errors
-    /// If the file is absent, is not a table, is of an unknown kind, or is
-    /// damaged.
-    pub fn open(path: impl AsRef<Path>) -> Result<Table, TableError> {
-        Table::options().open(path)
-    }
-
-    /// Returns the default settings with which a table is opened.
-    pub fn options() -> TableOptions {
-        TableOptions::default()
+    /// Returns the bytes of memory that opening a file with these settings takes
+    /// for data: the load budget, but at most the length of the file.
+    pub fn memory(&self, path: impl AsRef<Path>) -> u64 {
+        self.load_budget.min(path.as_ref().metadata().map_or(0, |metadata| metadata.len()))
     }
 }

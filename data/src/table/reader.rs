@@ -14,6 +14,7 @@ use super::distance::Distance;
 use super::error::TableError;
 use super::format::{Encoding, Header, Layout, Provenance, TableInfo, TableSpec, checksum};
 use super::map::Map;
+use super::options::TableOptions;
 use crate::board::{Board, MirroredRuns, Prefix, Rank, State, Symmetry};
 
 /// A distance table, mapped from its file.
@@ -42,16 +43,35 @@ pub struct Table {
     runs: OnceLock<MirroredRuns>,
 }
 
+impl TableOptions {
+    /// Opens a table. The header, the directory and the provenance are checked;
+    /// the data is not read, except for what is loaded into memory.
+    ///
+    /// # Errors
+    /// If the file is absent, is not a table, is of an unknown kind, or is
+    /// damaged, or if the memory to load cannot be allocated or read.
+    pub fn open(self, path: impl AsRef<Path>) -> Result<Table, TableError> {
+        Table::open_with(path.as_ref(), self)
+    }
+}
+
 impl Table {
-    /// Opens and maps a table with the settings of
-    /// [`TableOptions`](super::TableOptions). `load_budget` and `cache_bytes` are
-    /// in bytes.
-    pub(super) fn open_with(
-        path: &Path,
-        verify_blocks: bool,
-        load_budget: u64,
-        cache_bytes: usize,
-    ) -> Result<Table, TableError> {
+    /// Opens a table with the default [`TableOptions`].
+    ///
+    /// # Errors
+    /// If the file is absent, is not a table, is of an unknown kind, or is
+    /// damaged.
+    pub fn open(path: impl AsRef<Path>) -> Result<Table, TableError> {
+        Table::options().open(path)
+    }
+
+    /// Returns the default settings with which a table is opened.
+    pub fn options() -> TableOptions {
+        TableOptions::default()
+    }
+
+    /// Opens and maps a table with settings.
+    fn open_with(path: &Path, options: TableOptions) -> Result<Table, TableError> {
         let map = Map::open(path)?;
         let header = Header::decode(path, &map)?;
         // The provenance begins at the end of the data and ends with the file.
@@ -60,12 +80,13 @@ impl Table {
             TableError::corrupt(path, format!("it is cut short: {} bytes of more than {end}", map.len()))
         })?;
         let provenance = Provenance::decode(path, record)?;
-        let codec = Codec::new(&header.layout, cache_bytes);
-        let verified = verify_blocks.then(|| (0..header.layout.blocks()).map(|_| AtomicBool::new(false)).collect());
+        let codec = Codec::new(&header.layout, options.cache_bytes);
+        let verified =
+            options.verify_blocks.then(|| (0..header.layout.blocks()).map(|_| AtomicBool::new(false)).collect());
         let bytes_by_rank = header.info.spec.encoding == Encoding::Byte && !header.info.spec.mirrored;
         let (path, runs) = (path.to_owned(), OnceLock::new());
         let table = Table { path, map, header, provenance, verified, codec, bytes_by_rank, runs };
-        table.load(load_budget)
+        table.load(options.load_budget)
     }
 
     /// Returns the table with the nearest partitions that fit into `budget`
@@ -82,7 +103,7 @@ impl Table {
     }
 
     /// Returns the number of bytes of data that are in memory and not mapped
-    /// ([`TableOptions::load_budget`](super::TableOptions::load_budget)).
+    /// ([`TableOptions::load_budget`]).
     pub fn loaded_bytes(&self) -> u64 {
         let data = (self.map.loaded() as u64).saturating_sub(self.header.data_offset);
         data.min(self.layout().data_bytes())
