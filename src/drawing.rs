@@ -1,7 +1,7 @@
 //! Boards in the output of commands.
 
 use sternhalma_data::board::Drawing;
-use sternhalma_data::{Board, CellSet, Move, Position, Side, State};
+use sternhalma_data::{Board, CellSet, Move, Position, Side};
 
 use crate::output::uses_color;
 
@@ -10,9 +10,9 @@ pub fn drawing() -> Drawing {
     Drawing::new().color(uses_color())
 }
 
-/// Draws a state: the army of one side alone on the board. `last` is in board order.
-pub fn draw_state(board: Board, side: Side, state: State, last: Option<Move>) -> String {
-    drawing().last_move(last).draw(&lone_army(board, side, state.to_army(board, side)))
+/// Draws the army of one side alone on the board.
+pub fn draw_army(board: Board, side: Side, army: CellSet, last: Option<Move>) -> String {
+    drawing().last_move(last).draw(&lone_army(board, side, army))
 }
 
 /// Returns the position of one army alone on the board.

@@ -20,18 +20,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let board = table.board();
     println!("{}: {}, {} states", file, table.prefix(), table.prefix().states());
 
-    let state = board.parse_state(text, Side::X)?;
-    let Some(probed) = table.probed_state(state)? else {
-        println!("{text}: the table does not cover this state");
-        return Ok(());
-    };
+    let army = board.parse_state(text, Side::X)?.to_army(board, Side::X);
+    let probed = table.side(Side::X).probed(army)?;
     match probed.probe() {
         Probe::Exact(distance) => println!("{text}: {distance} moves to the goal"),
         Probe::UpperBound(distance) => println!("{text}: at most {distance} moves to the goal"),
-        Probe::NotCovered => unreachable!("the state is covered"),
+        Probe::NotCovered => println!("{text}: the table does not cover this state"),
     }
-    let solution = probed.solution()?.into_iter().map(|mv| mv.to_board_order(board, Side::X));
-    let solution: Vec<String> = solution.map(|mv| board.geometry().move_text(mv)).collect();
-    println!("a shortest solution: {}", solution.join(" "));
+    if let Some(solution) = probed.solution()? {
+        let solution: Vec<String> = solution.into_iter().map(|mv| board.geometry().move_text(mv)).collect();
+        println!("a shortest solution: {}", solution.join(" "));
+    }
     Ok(())
 }

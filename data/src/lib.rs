@@ -60,5 +60,6 @@ pub use board::{
     States,
 };
 pub use table::{
-    Distance, DistanceStream, Encoding, Probe, ProbedState, Table, TableError, TableInfo, TableOptions, TableSpec,
+    Distance, DistanceStream, Encoding, Probe, ProbedState, SideTable, Table, TableError, TableInfo, TableOptions,
+    TableSpec,
 };

@@ -5,7 +5,7 @@
 //! code of the writer.
 
 use sternhalma_data::table::{Ans, Layout, Zstd, checksum};
-use sternhalma_data::{Board, Encoding, Prefix, Rank, Table, TableError};
+use sternhalma_data::{Board, Encoding, Prefix, Rank, Side, Table, TableError};
 
 use crate::scratch::Scratch;
 
@@ -45,8 +45,8 @@ fn read(table: &Table) -> Result<(), TableError> {
     (0..table.layout().blocks().min(PROBES)).try_for_each(|block| table.check_block(block))?;
     for probe in 0..PROBES {
         let state = Rank(probe * (states - 1) / (PROBES - 1)).state(table.board().pieces());
-        let Some(probed) = table.probed_state(state)? else { panic!("the table covers the state") };
-        assert!(probed.distance() <= table.max_distance());
+        let probed = table.side(Side::X).probed(state.to_army(table.board(), Side::X))?;
+        assert!(probed.probe().distance().expect("the table covers the state") <= table.max_distance());
         probed.moves()?;
         probed.solution()?;
     }

@@ -10,7 +10,7 @@ use pyo3::types::{PyDict, PyString};
 use sternhalma_builder::check_memory;
 use sternhalma_data::table::{find_table, tables_dir};
 use sternhalma_data::{
-    DistanceStream, Encoding, Move, ProbedState, State, Table as DataTable, TableError, TableOptions,
+    Distance, DistanceStream, Encoding, Probe, ProbedState, State, Table as DataTable, TableError, TableOptions,
 };
 
 use crate::batch::{Batch, States};
@@ -46,13 +46,13 @@ pub fn open(py: Python<'_>, path: PathBuf, checked: bool, load_budget: u64) -> P
         })?,
         None => path.clone(),
     };
-    let bytes = found.metadata().map_or(0, |metadata| metadata.len());
-    check_memory(load_budget.min(bytes)).map_err(|error| {
+    let options = TableOptions::default().verify_blocks(checked).load_budget(load_budget);
+    check_memory(options.memory(&found)).map_err(|error| {
         let text = format!("{}: {error}; give a smaller load_budget or free some memory", found.display());
         exceptions::OutOfMemory::new_err(text)
     })?;
     let is_named = found != path;
-    let table = py.detach(|| TableOptions::default().verify_blocks(checked).load_budget(load_budget).open(found));
+    let table = py.detach(|| options.open(found));
     let table = table.map_err(table_error)?;
     if is_named {
         let name = table.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -139,12 +139,18 @@ impl Table {
         reader.state(cells).ok_or_else(|| exceptions::StateError::new_err(reader.fault(cells)))
     }
 
-    /// Returns a state with its distance.
-    fn probed<'a>(table: &'a DataTable, value: &Bound<'_, PyAny>, player: &str) -> PyResult<ProbedState<'a>> {
-        let state = Table::state(table, value, player)?;
-        table.probed_state(state).map_err(table_error)?.ok_or_else(|| {
+    /// Returns a state with its distance, or an error if the table does not cover it.
+    fn probed<'a>(
+        table: &'a DataTable,
+        value: &Bound<'_, PyAny>,
+        player: &str,
+    ) -> PyResult<(ProbedState<'a>, Distance)> {
+        let (state, side) = (Table::state(table, value, player)?, parse_player(player)?);
+        let probed = table.side(side).probed(state.to_army(table.board(), side)).map_err(table_error)?;
+        let distance = probed.probe().distance().ok_or_else(|| {
             exceptions::NotCovered::new_err(format!("the table does not cover the state of rank {}", state.rank()))
-        })
+        })?;
+        Ok((probed, distance))
     }
 }
 
@@ -264,7 +270,7 @@ impl Table {
 
     #[pyo3(signature = (state, player = "x"))]
     fn distance(&self, state: &Bound<'_, PyAny>, player: &str) -> PyResult<u8> {
-        Ok(Table::probed(&*self.get()?, state, player)?.distance().0)
+        Ok(Table::probed(&*self.get()?, state, player)?.1.0)
     }
 
     /// Returns the moves of states, which are rows of cells in board order, best first.
@@ -282,12 +288,13 @@ impl Table {
             let (mut offsets, mut arrays) = (vec![0], [Vec::new(), Vec::new(), Vec::new()]);
             for (row, cells) in rows.chunks_exact(board.pieces()).enumerate() {
                 let state = reader.state(cells).ok_or_else(|| reader.error(rows, row))?;
-                let probed = table.probed_state(state).map_err(table_error)?;
-                let probed = probed.ok_or_else(|| States::Cells(reader, rows).not_covered(row))?;
+                let probed = table.side(side).probed(state.to_army(board, side)).map_err(table_error)?;
+                if probed.probe() == Probe::NotCovered {
+                    return Err(States::Cells(reader, rows).not_covered(row));
+                }
                 for (mv, probe) in probed.moves().map_err(table_error)? {
-                    let Move { from, to } = mv.to_board_order(board, side);
-                    arrays[0].push(from.index() as u8);
-                    arrays[1].push(to.index() as u8);
+                    arrays[0].push(mv.from.index() as u8);
+                    arrays[1].push(mv.to.index() as u8);
                     arrays[2].push(probe.distance().map_or(OUTSIDE, |distance| distance.0));
                 }
                 offsets.push(arrays[0].len() as u64);
@@ -302,13 +309,9 @@ impl Table {
     #[pyo3(signature = (state, player = "x"))]
     fn line<'py>(&self, py: Python<'py>, state: &Bound<'_, PyAny>, player: &str) -> PyResult<Bound<'py, PyArray2<u8>>> {
         let table = self.get()?;
-        let side = parse_player(player)?;
-        let probed = Table::probed(&table, state, player)?;
-        let line = py.detach(|| probed.solution()).map_err(table_error)?;
-        let cells = line.iter().flat_map(|mv| {
-            let Move { from, to } = mv.to_board_order(table.board(), side);
-            [from, to].map(|cell| cell.index() as u8)
-        });
+        let (probed, _) = Table::probed(&table, state, player)?;
+        let line = py.detach(|| probed.solution()).map_err(table_error)?.unwrap_or_default();
+        let cells = line.iter().flat_map(|mv| [mv.from, mv.to].map(|cell| cell.index() as u8));
         PyArray1::from_vec(py, cells.collect()).reshape([line.len(), 2])
     }
 

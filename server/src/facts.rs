@@ -1,13 +1,13 @@
 //! The result, the legal moves and the distances of a position of the two-player game.
 
 use serde::Serialize;
-use sternhalma_data::{Board, CellSet, Move, Position, Probe, RuleSet, Side, State as ArmyState, Table, TableError};
+use sternhalma_data::{Board, CellSet, Move, Position, Probe, RuleSet, Side, Table, TableError};
 use sternhalma_engine::players::Separated;
 use sternhalma_engine::{Action, ChineseCheckers, Distances, Filter, GameHistory, GameState, Outcome, board_of};
 use sternhalma_ggp::Game;
 
 use crate::error::ApiError;
-use crate::rows::{DistanceRow, MoveRow, best_first};
+use crate::rows::{MoveRow, best_first, change, short};
 
 /// The board of `startpos`, if no table is named: its size and its pieces.
 const DEFAULT_BOARD: (u64, u64) = (9, 6);
@@ -61,7 +61,7 @@ pub struct PositionAnswer {
     position: String,
     side: usize,
     pieces: usize,
-    player: String,
+    player: Side,
     ply: u32,
     result: Option<String>,
     /// The name of the table of the distances.
@@ -86,7 +86,7 @@ struct ForbiddenMove {
     sealed: Vec<String>,
 }
 
-/// A position as few characters. `short` of [`DistanceRow`] and [`MoveRow`] describe the texts.
+/// A position as few characters. [`short`] and [`MoveRow::short`] describe the texts.
 #[derive(Serialize)]
 pub struct ShortPosition {
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -102,8 +102,8 @@ pub struct ShortPosition {
 
 #[derive(Serialize)]
 struct BothDistances {
-    x: DistanceRow,
-    o: DistanceRow,
+    x: Probe,
+    o: Probe,
 }
 
 impl PositionAnswer {
@@ -117,10 +117,7 @@ impl PositionAnswer {
         table: Option<(&str, &Table)>,
     ) -> Result<PositionAnswer, TableError> {
         let board = game.board();
-        let probe = |army, side| -> Result<DistanceRow, TableError> {
-            let army = ArmyState::from_army(board, side, army);
-            Ok(table.map_or(Ok(Probe::NotCovered), |(_, table)| table.probe(army))?.into())
-        };
+        let probe = |army, side| table.map_or(Ok(Probe::NotCovered), |(_, table)| table.side(side).probe(army));
         let of = |side| probe(state.army(side), side);
         let distances = BothDistances { x: of(Side::X)?, o: of(Side::O)? };
         let player = state.player();
@@ -141,11 +138,11 @@ impl PositionAnswer {
             position: game.position(state).to_string(),
             side: board.size(),
             pieces: board.pieces(),
-            player: player.to_string(),
+            player,
             ply: state.ply(),
             result: state.outcome().map(result_text),
             table: table.map(|(name, _)| name.to_owned()),
-            lead: distances.o.change(distances.x),
+            lead: change(distances.o, distances.x),
             distances,
             separated: Separated::new(game, Distances::estimated(board)).holds(state),
             moves,
@@ -158,8 +155,8 @@ impl PositionAnswer {
     pub fn short(&self) -> ShortPosition {
         let moves: Vec<String> = self.moves.iter().map(MoveRow::short).collect();
         ShortPosition {
-            x: self.distances.x.short(),
-            o: self.distances.o.short(),
+            x: short(self.distances.x),
+            o: short(self.distances.o),
             result: self.result.clone(),
             separated: self.separated,
             moves: moves.join(" "),

@@ -1,55 +1,29 @@
 //! Parameters and parts of answers that several routes share.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use sternhalma_data::{Board, Cell, CellSet, Geometry, Move, Probe, Side};
 use sternhalma_engine::record::JsonValue;
 use sternhalma_engine::ugi::action_text;
 use sternhalma_engine::{SearchInfo, SearchValue};
 
-/// The side of the pieces.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Player(pub Side);
+/// Returns the side of the pieces of a request that has none.
+pub fn default_player() -> Side {
+    Side::X
+}
 
-impl Default for Player {
-    fn default() -> Player {
-        Player(Side::X)
+/// Returns a distance as a short text: `=` or, for an upper bound, `<` before it. A distance that is not known
+/// is an empty text.
+pub fn short(probe: Probe) -> String {
+    match probe {
+        Probe::Exact(distance) => format!("={distance}"),
+        Probe::UpperBound(distance) => format!("<{distance}"),
+        Probe::NotCovered => String::new(),
     }
 }
 
-impl<'de> Deserialize<'de> for Player {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Player, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map(Player).map_err(serde::de::Error::custom)
-    }
-}
-
-/// A distance, and whether it is exact or an upper bound. Both are `None` if the table does not cover the state.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-pub struct DistanceRow {
-    /// The distance.
-    pub distance: Option<u8>,
-    /// Whether the distance is exact.
-    pub exact: Option<bool>,
-}
-
-impl From<Probe> for DistanceRow {
-    fn from(probe: Probe) -> DistanceRow {
-        DistanceRow { distance: probe.distance().map(|distance| distance.0), exact: probe.is_exact() }
-    }
-}
-
-impl DistanceRow {
-    /// Returns the distance as a short text: `=` or, for an upper bound, `<` before it. A distance that is not known
-    /// is an empty text.
-    pub fn short(self) -> String {
-        let sign = if self.exact == Some(true) { '=' } else { '<' };
-        self.distance.map_or_else(String::new, |distance| format!("{sign}{distance}"))
-    }
-
-    /// Returns the difference to an earlier distance, if both are known.
-    pub fn change(self, before: DistanceRow) -> Option<i16> {
-        Some(i16::from(self.distance?) - i16::from(before.distance?))
-    }
+/// Returns the difference of a distance to an earlier one, if both are known.
+pub fn change(after: Probe, before: Probe) -> Option<i16> {
+    Some(i16::from(after.distance()?.0) - i16::from(before.distance()?.0))
 }
 
 /// A move, a shortest chain of hops, and the distance after it.
@@ -59,29 +33,29 @@ pub struct MoveRow {
     mv: String,
     path: Vec<String>,
     #[serde(flatten)]
-    after: DistanceRow,
+    after: Probe,
     change: Option<i16>,
 }
 
 impl MoveRow {
     /// Returns the row of a move in board order. `others` are all pieces of both players in board order
     /// except the one that moves.
-    pub fn new(board: Board, others: CellSet, mv: Move, before: DistanceRow, after: DistanceRow) -> MoveRow {
+    pub fn new(board: Board, others: CellSet, mv: Move, before: Probe, after: Probe) -> MoveRow {
         let geometry = board.geometry();
-        MoveRow { mv: geometry.move_text(mv), path: path(board, others, mv), after, change: after.change(before) }
+        MoveRow { mv: geometry.move_text(mv), path: path(board, others, mv), after, change: change(after, before) }
     }
 
     /// Returns the move and the distance as a short text: the hops, and `=` or, for an upper bound, `<` before the
     /// distance.
     pub fn short(&self) -> String {
         let hops = if self.path.is_empty() { self.mv.clone() } else { self.path.join("-") };
-        hops + &self.after.short()
+        hops + &short(self.after)
     }
 
     /// Returns the row of a pass, which leaves the distance as it is.
-    pub fn pass(distance: DistanceRow) -> MoveRow {
-        let change = distance.change(distance);
-        MoveRow { mv: sternhalma_engine::ugi::PASS.to_owned(), path: Vec::new(), after: distance, change }
+    pub fn pass(distance: Probe) -> MoveRow {
+        let (mv, change) = (sternhalma_engine::ugi::PASS.to_owned(), change(distance, distance));
+        MoveRow { mv, path: Vec::new(), after: distance, change }
     }
 }
 
@@ -120,7 +94,7 @@ impl InfoRow {
 
 /// Orders moves by the distance after them. Moves without one are last.
 pub fn best_first(moves: &mut [MoveRow]) {
-    moves.sort_by_key(|row| row.after.distance.unwrap_or(u8::MAX));
+    moves.sort_by_key(|row| row.after.distance().map_or(u8::MAX, |distance| distance.0));
 }
 
 /// Returns the cells of a shortest chain of hops in board order. The first one is the source.

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::Args;
-use sternhalma_data::{Board, Move, Rank, Side, State};
+use sternhalma_data::{Board, Rank, Side, State};
 
 /// The side whose army a state is.
 #[derive(Args, Clone, Copy)]
@@ -10,12 +10,6 @@ pub struct SideArg {
     /// Side of the pieces: `x` starts at a1, `o` in the opposite corner
     #[arg(long = "player", value_name = "x|o", default_value = "x", help_heading = "Board")]
     side: Side,
-}
-
-impl From<Side> for SideArg {
-    fn from(side: Side) -> SideArg {
-        SideArg { side }
-    }
 }
 
 impl SideArg {
@@ -36,10 +30,5 @@ impl SideArg {
     /// Returns the names of the cells of the state with this rank.
     pub fn rank_text(self, board: Board, rank: Rank) -> String {
         self.cells_text(board, rank.state(board.pieces()))
-    }
-
-    /// Returns the name of a move in goal order.
-    pub fn move_text(self, board: Board, mv: Move) -> String {
-        board.geometry().move_text(mv.to_board_order(board, self.side))
     }
 }

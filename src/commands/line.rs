@@ -3,12 +3,12 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use serde::Serialize;
-use sternhalma_data::{Move, State, Table};
+use sternhalma_data::{CellSet, Move, Probe, State, Table};
 
 use crate::args::state::SideArg;
 use crate::batch::{Answerer, Invalid, LinePrinter, answer_all};
 use crate::context::CommandContext;
-use crate::drawing::draw_state;
+use crate::drawing::draw_army;
 use crate::output::{CommandOutcome, status};
 
 /// Print a shortest solution of states
@@ -39,9 +39,8 @@ pub struct Args {
 struct LineRow {
     state: String,
     rank: u64,
-    /// `None` if the table does not cover the state.
-    distance: Option<u8>,
-    exact: Option<bool>,
+    #[serde(flatten)]
+    probe: Probe,
     moves: Option<Vec<String>>,
 }
 
@@ -70,15 +69,13 @@ impl Answerer for Lines<'_> {
 
     fn answer(&mut self, state: State) -> Result<bool> {
         let (board, side) = (self.table.board(), self.args.side);
-        let probed = self.table.probed_state(state)?;
-        let line = probed.as_ref().map(|probed| probed.solution()).transpose()?;
-        let lookup = probed.as_ref().map(|probed| probed.probe());
-        let names = |line: &Vec<Move>| line.iter().map(|&mv| side.move_text(board, mv)).collect();
+        let probed = self.table.side(side.side()).probed(state.to_army(board, side.side()))?;
+        let line = probed.solution()?;
+        let names = |line: &Vec<Move>| line.iter().map(|&mv| board.geometry().move_text(mv)).collect();
         let row = LineRow {
             state: side.cells_text(board, state),
             rank: state.rank().0,
-            distance: lookup.and_then(|lookup| lookup.distance()).map(|distance| distance.0),
-            exact: lookup.and_then(|lookup| lookup.is_exact()),
+            probe: probed.probe(),
             moves: line.as_ref().map(names),
         };
         match &row.moves {
@@ -89,7 +86,7 @@ impl Answerer for Lines<'_> {
             }
             moves => {
                 let text = moves.as_ref().map_or("not covered".to_owned(), |moves| moves.join(" "));
-                let boards = line.iter().filter(|_| self.args.draw).map(|line| self.boards(state, line));
+                let boards = line.iter().filter(|_| self.args.draw).map(|line| self.boards(probed.army(), line));
                 let text = text + &boards.collect::<String>();
                 self.printer.print(&row, text)?;
             }
@@ -107,18 +104,14 @@ impl Answerer for Lines<'_> {
 }
 
 impl Lines<'_> {
-    /// Draws a state, and the states after each move of a line.
-    fn boards(&self, mut state: State, line: &[Move]) -> String {
-        let (board, side) = (self.table.board(), self.args.side);
-        let mut text = format!("\n{}\n", draw_state(board, side.side(), state, None));
+    /// Draws an army, and the army after each move of a line.
+    fn boards(&self, mut army: CellSet, line: &[Move]) -> String {
+        let (board, side) = (self.table.board(), self.args.side.side());
+        let mut text = format!("\n{}\n", draw_army(board, side, army, None));
         for (number, &mv) in (1..).zip(line) {
-            state = state.after(mv);
-            let last = mv.to_board_order(board, side.side());
-            text += &format!(
-                "\n{number}. {}\n{}\n",
-                side.move_text(board, mv),
-                draw_state(board, side.side(), state, Some(last))
-            );
+            army = army.without(mv.from).with(mv.to);
+            let name = board.geometry().move_text(mv);
+            text += &format!("\n{number}. {name}\n{}\n", draw_army(board, side, army, Some(mv)));
         }
         text.truncate(text.trim_end().len());
         text

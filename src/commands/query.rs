@@ -6,10 +6,9 @@ use clap::ValueEnum;
 use serde::Serialize;
 use sternhalma_data::{Position, Probe, Side, State, Table};
 
-use crate::args::state::SideArg;
 use crate::batch::{Answerer, Invalid, answer_all};
 use crate::context::CommandContext;
-use crate::drawing::{draw_state, drawing};
+use crate::drawing::{draw_army, drawing};
 use crate::output::CommandOutcome;
 
 /// Look up distances to the goal
@@ -75,12 +74,11 @@ enum OutputFormat {
 struct QueryRow {
     /// The side of the pieces, with `--player both`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    player: Option<String>,
+    player: Option<Side>,
     state: String,
     rank: u64,
-    /// `None` if the table does not cover the state.
-    distance: Option<u8>,
-    exact: Option<bool>,
+    #[serde(flatten)]
+    probe: Probe,
     #[serde(skip_serializing_if = "Option::is_none")]
     moves: Option<Vec<MoveRow>>,
 }
@@ -90,8 +88,8 @@ struct QueryRow {
 struct MoveRow {
     #[serde(rename = "move")]
     mv: String,
-    distance: Option<u8>,
-    exact: Option<bool>,
+    #[serde(flatten)]
+    after: Probe,
 }
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
@@ -135,14 +133,14 @@ impl Answerer for Query<'_> {
         let mut found = true;
         for &(side, state) in &asked.states {
             let row = self.row(side, state)?;
-            found &= row.distance.is_some();
+            found &= row.probe.distance().is_some();
             self.printer.row(&row)?;
         }
         if self.args.draw {
             let board = self.table.board();
             let picture = match (asked.position, &asked.states[..]) {
                 (Some(position), _) => drawing().draw(&position),
-                (None, &[(side, state), ..]) => draw_state(board, side, state, None),
+                (None, &[(side, state), ..]) => draw_army(board, side, state.to_army(board, side), None),
                 (None, []) => String::new(),
             };
             writeln!(self.printer.out, "{picture}")?;
@@ -161,27 +159,21 @@ impl Answerer for Query<'_> {
 
 impl Query<'_> {
     fn row(&self, side: Side, state: State) -> Result<QueryRow> {
-        let (board, side) = (self.table.board(), SideArg::from(side));
-        let probed = self.table.probed_state(state)?;
-        let probe = probed.as_ref().map_or(Probe::NotCovered, |probed| probed.probe());
-        let moves = match &probed {
-            Some(probed) if self.args.moves => {
-                let row = |(mv, after): (_, Probe)| MoveRow {
-                    mv: side.move_text(board, mv),
-                    distance: after.distance().map(|d| d.0),
-                    exact: after.is_exact(),
-                };
+        let board = self.table.board();
+        let probed = self.table.side(side).probed(state.to_army(board, side))?;
+        let moves = match probed.probe() {
+            _ if !self.args.moves => None,
+            Probe::NotCovered => Some(Vec::new()),
+            _ => {
+                let row = |(mv, after)| MoveRow { mv: board.geometry().move_text(mv), after };
                 Some(probed.moves()?.into_iter().map(row).collect())
             }
-            None if self.args.moves => Some(Vec::new()),
-            _ => None,
         };
         Ok(QueryRow {
-            player: (self.args.player == Sides::Both).then(|| side.side().to_string()),
-            state: side.cells_text(board, state),
+            player: (self.args.player == Sides::Both).then_some(side),
+            state: board.state_text(state, side),
             rank: state.rank().0,
-            distance: probe.distance().map(|d| d.0),
-            exact: probe.is_exact(),
+            probe: probed.probe(),
             moves,
         })
     }
@@ -213,12 +205,14 @@ impl RowPrinter {
             OutputFormat::Text => self.text(row)?,
             OutputFormat::Csv => {
                 self.csv_header()?;
-                let own = [row.state.clone(), row.rank.to_string(), or_empty(row.distance), or_empty(row.exact)];
-                let own: Vec<String> = row.player.iter().cloned().chain(own).collect();
+                let [distance, exact] = probe_cells(row.probe);
+                let own = [row.state.clone(), row.rank.to_string(), distance, exact];
+                let own: Vec<String> = row.player.iter().map(Side::to_string).chain(own).collect();
                 match &row.moves {
                     Some(moves) if !moves.is_empty() => {
                         for mv in moves {
-                            let after = [mv.mv.clone(), or_empty(mv.distance), or_empty(mv.exact), String::new()];
+                            let [distance, exact] = probe_cells(mv.after);
+                            let after = [mv.mv.clone(), distance, exact, String::new()];
                             self.csv(own.iter().chain(&after))?;
                         }
                     }
@@ -248,10 +242,10 @@ impl RowPrinter {
     }
 
     fn text(&mut self, row: &QueryRow) -> Result<()> {
-        let player = row.player.as_ref().map_or(String::new(), |player| format!("{player}: "));
-        writeln!(self.out, "{player}{}  rank {}  {}", row.state, row.rank, distance_text(row.distance, row.exact))?;
+        let player = row.player.map_or(String::new(), |player| format!("{player}: "));
+        writeln!(self.out, "{player}{}  rank {}  {}", row.state, row.rank, probe_text(row.probe))?;
         for mv in row.moves.iter().flatten() {
-            writeln!(self.out, "  {}  {}", mv.mv, distance_text(mv.distance, mv.exact))?;
+            writeln!(self.out, "  {}  {}", mv.mv, probe_text(mv.after))?;
         }
         Ok(())
     }
@@ -292,14 +286,16 @@ impl RowPrinter {
     }
 }
 
-fn or_empty(value: Option<impl ToString>) -> String {
-    value.map_or(String::new(), |value| value.to_string())
+/// Returns the cells of an answer: the distance, and whether it is exact. Both are empty without a distance.
+fn probe_cells(probe: Probe) -> [String; 2] {
+    let exact = probe.is_exact().map(|exact| exact.to_string());
+    [probe.distance().map(|distance| distance.to_string()), exact].map(Option::unwrap_or_default)
 }
 
-fn distance_text(distance: Option<u8>, exact: Option<bool>) -> String {
-    match (distance, exact) {
-        (Some(distance), Some(true)) => format!("distance {distance}  exact"),
-        (Some(distance), _) => format!("distance {distance}  upper bound"),
-        (None, _) => "not covered".to_owned(),
+fn probe_text(probe: Probe) -> String {
+    match probe {
+        Probe::Exact(distance) => format!("distance {distance}  exact"),
+        Probe::UpperBound(distance) => format!("distance {distance}  upper bound"),
+        Probe::NotCovered => "not covered".to_owned(),
     }
 }

@@ -7,7 +7,7 @@ use sternhalma_data::{Board, Rank};
 use crate::args::board::BoardArgs;
 use crate::args::state::SideArg;
 use crate::batch::{Answerer, Invalid, LinePrinter, answer_all};
-use crate::drawing::draw_state;
+use crate::drawing::draw_army;
 use crate::output::CommandOutcome;
 
 /// Print the ranks of states
@@ -99,7 +99,11 @@ impl Answerer for Ranks {
             Question::State { draw: false } => row.state.clone(),
             Question::State { draw: true } => {
                 let state = rank.state(self.board.pieces());
-                format!("{}\n{}", row.state, draw_state(self.board, self.side.side(), state, None))
+                format!(
+                    "{}\n{}",
+                    row.state,
+                    draw_army(self.board, self.side.side(), state.to_army(self.board, self.side.side()), None)
+                )
             }
         };
         self.printer.print(&row, text)?;

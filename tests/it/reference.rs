@@ -138,9 +138,7 @@ fn a_shortest_line_bounds_the_prefixes_of_its_board() {
     let board = Board::new(5, 6).unwrap();
     let start = Position::initial(board).army(Side::X);
     let whole = built(Prefix::whole(board));
-    let probed = whole.probed_state(State::start(board)).unwrap().unwrap();
-    let line = probed.solution().unwrap();
-    let line: Vec<Move> = line.into_iter().map(|mv| mv.to_board_order(board, Side::X)).collect();
+    let line = whole.side(Side::X).probed(start).unwrap().solution().unwrap().unwrap();
     let states = backward(board, start, &line);
     assert_eq!(assert_bounds(&whole, &states), 12);
     let bounded = [10, 12, 15, 18, 21, 24].map(|within| {

@@ -5,7 +5,7 @@ use sternhalma_builder::{
     Verifier,
 };
 use sternhalma_data::table::{Layout, Zstd};
-use sternhalma_data::{Board, Encoding, Prefix, Probe, Rank, State, States, Table, TableError, TableInfo, TableSpec};
+use sternhalma_data::{Board, Encoding, Prefix, Probe, Rank, Side, State, States, Table, TableError, TableInfo, TableSpec};
 use sternhalma_testutil::{Reference, layers_of, write_forged_table};
 use tempfile::TempDir;
 
@@ -269,9 +269,9 @@ fn probes_outside_a_prefix_are_not_errors() {
     let table = built(&dir, prefix(5, 3, 12), Encoding::Mod3, 1);
     let outside = Rank(table.prefix().states()).state(3);
     assert_eq!(table.probe(outside).unwrap(), Probe::NotCovered);
-    let home = table.probed_state(State::goal(table.board())).unwrap().unwrap();
-    assert!(home.solution().unwrap().is_empty());
-    let moves = home.moves().unwrap();
+    let goal = table.side(Side::X).probed(table.board().goal(Side::X)).unwrap();
+    assert_eq!(goal.solution().unwrap(), Some(Vec::new()));
+    let moves = goal.moves().unwrap();
     assert!(moves.iter().all(|(_, after)| after.distance().is_none_or(|d| d.0 == 1)));
 }
 

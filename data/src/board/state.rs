@@ -104,14 +104,14 @@ impl Move {
     /// Converts a move from board order to the goal order of a player.
     #[inline]
     #[must_use]
-    pub const fn to_goal_order(self, board: Board, side: Side) -> Move {
+    pub(crate) const fn to_goal_order(self, board: Board, side: Side) -> Move {
         Move { from: self.from.to_goal_order(board, side), to: self.to.to_goal_order(board, side) }
     }
 
     /// Converts a move from the goal order of a player to board order.
     #[inline]
     #[must_use]
-    pub const fn to_board_order(self, board: Board, side: Side) -> Move {
+    pub(crate) const fn to_board_order(self, board: Board, side: Side) -> Move {
         self.to_goal_order(board, side)
     }
 }

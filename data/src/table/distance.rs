@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
 /// The fewest moves from a state to the goal.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Distance(pub u8);
@@ -36,6 +38,17 @@ pub enum Probe {
     UpperBound(Distance),
     /// The state is outside the table.
     NotCovered,
+}
+
+/// A `distance` and whether it is `exact`. Both are null if the state is not
+/// covered.
+impl Serialize for Probe {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Probe", 2)?;
+        fields.serialize_field("distance", &self.distance().map(|distance| distance.0))?;
+        fields.serialize_field("exact", &self.is_exact())?;
+        fields.end()
+    }
 }
 
 impl Probe {

@@ -32,6 +32,6 @@ pub use format::{
 pub use map::{advise_huge_pages, install_sigbus_handler, prefetch};
 pub use names::{TABLES_VARIABLE, find_table, parse_table_name, table_name, tables_dir};
 pub use options::TableOptions;
-pub use probe::ProbedState;
+pub use probe::{ProbedState, SideTable};
 pub use reader::Table;
 pub use stream::DistanceStream;

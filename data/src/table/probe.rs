@@ -4,7 +4,7 @@ use super::codec::{Codec, neighbor_distance};
 use super::distance::{Distance, Probe};
 use super::error::TableError;
 use super::reader::Table;
-use crate::board::{CellSet, Move, Rank, State};
+use crate::board::{CellSet, Move, Rank, Side, State};
 
 impl Table {
     /// Looks up a state.
@@ -22,26 +22,24 @@ impl Table {
     /// # Panics
     /// If the state does not have the board's number of pieces.
     pub fn probe(&self, state: State) -> Result<Probe, TableError> {
-        Ok(self.probed_state(state)?.map_or(Probe::NotCovered, |probed| probed.probe()))
+        Ok(self.distance(state)?.map_or(Probe::NotCovered, |distance| self.answer(distance)))
     }
 
-    /// Looks up a state and returns it with its distance, or `None` if the
-    /// table does not cover it.
-    ///
-    /// # Errors
-    /// If the data is damaged.
-    ///
-    /// # Panics
-    /// If the state does not have the board's number of pieces.
-    pub fn probed_state(&self, state: State) -> Result<Option<ProbedState<'_>>, TableError> {
+    /// Returns the table as one player sees it: armies and moves are in board
+    /// order.
+    pub fn side(&self, side: Side) -> SideTable<'_> {
+        SideTable { table: self, side }
+    }
+
+    /// Returns the distance of a state if the table covers it.
+    pub(super) fn distance(&self, state: State) -> Result<Option<u8>, TableError> {
         let pieces = self.board().pieces();
         assert_eq!(state.cells().len(), pieces, "a state of this table has {pieces} pieces");
         let Some(value) = self.value(state)? else { return Ok(None) };
-        let distance = match self.codec() {
-            Codec::Byte | Codec::Compressed(_) => value,
-            Codec::Mod3 => self.descend(state, value)?,
-        };
-        Ok(Some(ProbedState { table: self, state, distance }))
+        match self.codec() {
+            Codec::Byte | Codec::Compressed(_) => Ok(Some(value)),
+            Codec::Mod3 => self.descend(state, value).map(Some),
+        }
     }
 
     fn answer(&self, distance: u8) -> Probe {
@@ -87,78 +85,136 @@ impl Table {
     }
 }
 
-/// A covered state with its distance. Moves update the distance with one
-/// look-up per move in every encoding.
+/// A [`Table`] as one player sees it. Armies and moves are in board order, as
+/// in a [`Position`](crate::Position).
+///
+/// ```
+/// use sternhalma_data::{Probe, Side, Table};
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/v1-4x4-3-within13-byte.sht");
+/// let table = Table::open(path)?;
+/// let position = table.board().parse_position("2oo/x2o/1x2/2x1 x 0")?;
+/// let probed = table.side(Side::X).probed(position.army(Side::X))?;
+/// let (best, after) = probed.moves()?[0];
+/// assert!(position.moves().any(|legal| legal == best));
+/// let army = position.after(best).army(Side::X);
+/// assert_eq!(table.side(Side::X).probe(army)?, after);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct SideTable<'a> {
+    table: &'a Table,
+    side: Side,
+}
+
+impl<'a> SideTable<'a> {
+    /// Looks up an army, like [`Table::probe`].
+    ///
+    /// # Errors
+    /// If the data is damaged.
+    ///
+    /// # Panics
+    /// If the army does not have the board's number of pieces.
+    pub fn probe(self, army: CellSet) -> Result<Probe, TableError> {
+        self.table.probe(State::from_army(self.table.board(), self.side, army))
+    }
+
+    /// Looks up an army, and returns it with the answer.
+    ///
+    /// # Errors
+    /// If the data is damaged.
+    ///
+    /// # Panics
+    /// If the army does not have the board's number of pieces.
+    pub fn probed(self, army: CellSet) -> Result<ProbedState<'a>, TableError> {
+        let state = State::from_army(self.table.board(), self.side, army);
+        Ok(ProbedState { table: self.table, side: self.side, state, distance: self.table.distance(state)? })
+    }
+}
+
+/// A player's army alone on the board, with the answer of a table. Moves are in
+/// board order. Moves update the distance of a covered state with one look-up
+/// per move in every encoding.
 #[derive(Clone, Debug)]
 pub struct ProbedState<'a> {
     table: &'a Table,
+    side: Side,
     state: State,
-    distance: u8,
+    /// `None` if the table does not cover the state.
+    distance: Option<u8>,
 }
 
 impl ProbedState<'_> {
+    /// Returns the player.
+    pub fn side(&self) -> Side {
+        self.side
+    }
+
     /// Returns the state.
     pub fn state(&self) -> State {
         self.state
     }
 
+    /// Returns the cells of the army.
+    pub fn army(&self) -> CellSet {
+        self.state.to_army(self.table.board(), self.side)
+    }
+
     /// Returns the answer of the table for the state.
     pub fn probe(&self) -> Probe {
-        self.table.answer(self.distance)
+        self.distance.map_or(Probe::NotCovered, |distance| self.table.answer(distance))
     }
 
-    /// Returns the distance of the state.
-    pub fn distance(&self) -> Distance {
-        Distance(self.distance)
-    }
-
-    /// Returns every move of the army in goal order, with the answer of the
-    /// table for the state after it. Moves with smaller distances come first,
-    /// and moves to states outside the table last.
+    /// Returns every move of the army, with the answer of the table for the state
+    /// after it. Moves with smaller distances come first, and moves to states
+    /// outside the table last.
     ///
     /// # Errors
     /// If the data is damaged.
     pub fn moves(&self) -> Result<Vec<(Move, Probe)>, TableError> {
-        let geometry = self.table.board().geometry();
+        let board = self.table.board();
         let mut moves = Vec::new();
-        for mv in geometry.army_moves(self.state.cells(), CellSet::EMPTY) {
-            let after = self.after(mv)?.map_or(Probe::NotCovered, |probed| probed.probe());
-            moves.push((mv, after));
+        for mv in board.geometry().army_moves(self.state.cells(), CellSet::EMPTY) {
+            let mv = mv.to_board_order(board, self.side);
+            moves.push((mv, self.after(mv)?.probe()));
         }
         moves.sort_by_key(|(_, after)| after.distance().map_or(u8::MAX, |distance| distance.0));
         Ok(moves)
     }
 
-    /// Returns the state after one of [`moves`](ProbedState::moves), or `None`
-    /// if it is outside the table.
+    /// Returns the state after one of [`moves`](ProbedState::moves).
     ///
     /// # Errors
     /// If the data is damaged.
-    pub fn after(&self, mv: Move) -> Result<Option<Self>, TableError> {
-        let state = self.state.after(mv);
-        let Some(value) = self.table.value(state)? else { return Ok(None) };
-        let distance = match self.table.codec() {
-            Codec::Byte | Codec::Compressed(_) => Some(value),
-            Codec::Mod3 => neighbor_distance(self.distance, value),
+    pub fn after(&self, mv: Move) -> Result<Self, TableError> {
+        let table = self.table;
+        let state = self.state.after(mv.to_goal_order(table.board(), self.side));
+        let distance = match (table.codec(), self.distance, table.value(state)?) {
+            (Codec::Mod3, Some(before), Some(value)) => {
+                Some(neighbor_distance(before, value).ok_or_else(|| table.bad_state(state))?)
+            }
+            (Codec::Mod3, None, Some(value)) => Some(table.descend(state, value)?),
+            (_, _, value) => value,
         };
-        let distance = distance.ok_or_else(|| self.table.bad_state(state))?;
-        Ok(Some(ProbedState { table: self.table, state, distance }))
+        Ok(ProbedState { state, distance, ..*self })
     }
 
     /// Returns a shortest path to the goal, taking the first best move in each
-    /// state.
+    /// state, or `None` if the table does not cover the state.
     ///
     /// # Errors
     /// If the data is damaged.
-    pub fn solution(&self) -> Result<Vec<Move>, TableError> {
+    pub fn solution(&self) -> Result<Option<Vec<Move>>, TableError> {
+        let Some(mut left) = self.distance else { return Ok(None) };
         let mut solution = Vec::new();
         let mut at = self.clone();
-        while at.distance > 0 {
-            let (best, _) = *at.moves()?.first().ok_or_else(|| self.table.bad_state(at.state))?;
-            let next = at.after(best)?.filter(|next| next.distance < at.distance);
-            at = next.ok_or_else(|| self.table.bad_state(at.state))?;
+        while left > 0 {
+            let bad_state = || self.table.bad_state(at.state);
+            let (best, _) = *at.moves()?.first().ok_or_else(bad_state)?;
+            let next = at.after(best)?;
+            left = next.distance.filter(|&distance| distance < left).ok_or_else(bad_state)?;
+            at = next;
             solution.push(best);
         }
-        Ok(solution)
+        Ok(Some(solution))
     }
 }

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use sternhalma_data::table::write::BlockEncoder;
 use sternhalma_data::table::{Layout, Provenance, checksum};
-use sternhalma_data::{Board, Encoding, Prefix, Probe, Rank, States, Table, TableError, TableInfo, TableSpec};
+use sternhalma_data::{Board, Encoding, Prefix, Probe, Rank, Side, States, Table, TableError, TableInfo, TableSpec};
 use sternhalma_testutil::{Reference, encodings, write_forged_blocks};
 use tempfile::TempDir;
 
@@ -124,7 +124,7 @@ fn fate(path: &Path) -> Fate {
             let asked = table.probe(state).and_then(|answer| {
                 let distance = answer.distance().expect("the prefix covers the state");
                 assert!(distance <= table.max_distance(), "{state:?} is at {distance}");
-                let probed = table.probed_state(state)?.expect("the prefix covers the state");
+                let probed = table.side(Side::O).probed(state.to_army(table.board(), Side::O))?;
                 probed.moves()?;
                 probed.solution()
             });

@@ -1,7 +1,7 @@
 //! Look-ups, moves, solutions and exports of small tables against the reference.
 
 use sternhalma_data::table::write_lex;
-use sternhalma_data::{Board, CellSet, Encoding, Prefix, Probe, Rank, State, States};
+use sternhalma_data::{Board, CellSet, Encoding, Move, Position, Prefix, Probe, Rank, Side, State, States};
 use sternhalma_testutil::{Reference, encodings};
 
 #[test]
@@ -51,28 +51,38 @@ fn bytes_of_both_forms_are_probed_alone_and_in_batches() {
     }
 }
 
+/// Plays the moves of a position of both armies, so a move in another order than the position's is not legal.
 #[test]
 fn solutions_are_as_long_as_the_distance_and_moves_are_sorted() {
     let dir = tempfile::tempdir().unwrap();
     let prefix = Prefix::new(Board::new(4, 3).unwrap(), 14).unwrap();
     let reference = Reference::search(prefix);
-    for encoding in encodings() {
+    for (encoding, side) in encodings().into_iter().flat_map(|encoding| Side::BOTH.map(|side| (encoding, side))) {
         let table = reference.write(&dir.path().join("table.sht"), encoding);
-        let geometry = table.board().geometry();
-        for (rank, state) in States::all(prefix) {
-            let probed = table.probed_state(state).unwrap().unwrap();
+        let board = table.board();
+        let place = |army: CellSet| {
+            let armies = [Side::X, Side::O].map(|player| if player == side { army } else { CellSet::EMPTY });
+            Position::new(board.geometry(), armies[0], armies[1], side, 0).unwrap()
+        };
+        let after = |army: CellSet, mv: Move| {
+            assert!(place(army).moves().any(|legal| legal == mv), "{mv:?} of {side} is not legal");
+            place(army).after(mv).army(side)
+        };
+        for (rank, state) in States::all(Prefix::whole(board)) {
+            let army = state.to_army(board, side);
+            let probed = table.side(side).probed(army).unwrap();
+            let expected = reference.distances.get(rank.0 as usize).copied();
+            assert_eq!(probed.probe().distance().map(|distance| distance.0), expected);
+            assert_eq!((probed.side(), probed.state(), probed.army()), (side, state, army));
             let solution = probed.solution().unwrap();
-            assert_eq!(solution.len(), usize::from(reference.distances[rank.0 as usize]));
-            let legal = |at: State, mv| geometry.army_moves(at.cells(), CellSet::EMPTY).any(|legal| legal == mv);
-            let end = solution.into_iter().fold(state, |at, mv| {
-                assert!(legal(at, mv));
-                at.after(mv)
-            });
-            assert_eq!(end, State::goal(table.board()));
+            assert_eq!(solution.as_ref().map(Vec::len), expected.map(usize::from));
+            if let Some(solution) = solution {
+                assert_eq!(solution.into_iter().fold(army, after), board.goal(side));
+            }
 
             let moves = probed.moves().unwrap();
-            assert_eq!(moves.len(), geometry.army_moves(state.cells(), CellSet::EMPTY).count());
-            assert!(moves.iter().all(|&(mv, probe)| table.probe(state.after(mv)).unwrap() == probe));
+            assert_eq!(moves.len(), place(army).moves().count());
+            assert!(moves.iter().all(|&(mv, probe)| table.side(side).probe(after(army, mv)).unwrap() == probe));
             let distances = moves.iter().map(|(_, probe)| probe.distance().map_or(u8::MAX, |distance| distance.0));
             assert!(distances.is_sorted());
         }
@@ -86,7 +96,8 @@ fn states_outside_a_prefix_are_not_covered() {
     for encoding in encodings() {
         let table = Reference::search(prefix).write(&dir.path().join("table.sht"), encoding);
         assert_eq!(table.probe(Rank(prefix.states()).state(3)).unwrap(), Probe::NotCovered);
-        assert!(table.probed_state(State::start(table.board())).unwrap().is_none());
+        let home = table.board().home(Side::X);
+        assert_eq!(table.side(Side::X).probed(home).unwrap().solution().unwrap(), None);
     }
 }
 

@@ -34,8 +34,8 @@ fn every_start_reads_what_look_ups_find() {
                 for table in reference.write_forms(&dir.path().join("table.sht"), encoding) {
                     let what = format!("{prefix} in {encoding}, mirrored: {}", table.spec().mirrored);
                     for (rank, state) in States::all(prefix) {
-                        let probed = table.probed_state(state).unwrap().unwrap();
-                        assert_eq!(probed.distance().0, expected[rank.0 as usize], "{what}, rank {rank}");
+                        let distance = table.probe(state).unwrap().distance().unwrap();
+                        assert_eq!(distance.0, expected[rank.0 as usize], "{what}, rank {rank}");
                     }
                     let states = prefix.states();
                     for start in (0..=states).step_by(1 + states as usize / 300) {

@@ -86,8 +86,9 @@ proptest! {
             let moves = legal(&game, &state);
             let action = moves[rng.random_range(0..moves.len())];
             if let Some(mv) = action {
-                let (rank, mv) = (&mut carried[mover as usize], mv.to_goal_order(game.board(), mover));
-                *rank = rank.after_move(before, mv.from, mv.to);
+                let [from, to] = [mv.from, mv.to].map(|cell| cell.to_goal_order(game.board(), mover));
+                let rank = &mut carried[mover as usize];
+                *rank = rank.after_move(before, from, to);
             }
             game.play_action(&mut state, action);
             prop_assert_eq!(carried, [Side::X, Side::O].map(|player| game.ranked(&state, player).1));

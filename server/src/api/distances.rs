@@ -14,7 +14,6 @@ use crate::answer::{JSON, NDJSON, typed};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Input, Name, Params};
-use crate::rows::Player;
 use crate::tables::OpenTable;
 use crate::work::Deadline;
 
@@ -27,14 +26,14 @@ const PART: usize = 1024;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DistancesParams {
-    player: Option<Player>,
+    player: Option<Side>,
 }
 
 /// The body of a request: either ranks or states.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DistancesBody {
-    player: Option<Player>,
+    player: Option<Side>,
     ranks: Option<Vec<u64>>,
     states: Option<Vec<String>>,
 }
@@ -58,21 +57,16 @@ pub async fn distances(
         let open = shared.tables.open(&name)?;
         match input {
             Input::Json(body) => {
-                let player = body.player.or(params.player).unwrap_or_default();
+                let player = body.player.or(params.player).unwrap_or(Side::X);
                 json_answer(&open, player, body, deadline)
             }
-            Input::Lines(lines) => lines_answer(&open, params.player.unwrap_or_default(), &lines, deadline),
+            Input::Lines(lines) => lines_answer(&open, params.player.unwrap_or(Side::X), &lines, deadline),
         }
     };
     app.work.run(answer).await
 }
 
-fn json_answer(
-    open: &OpenTable,
-    Player(side): Player,
-    body: DistancesBody,
-    deadline: Deadline,
-) -> Result<Response, ApiError> {
+fn json_answer(open: &OpenTable, side: Side, body: DistancesBody, deadline: Deadline) -> Result<Response, ApiError> {
     let board = open.table.board();
     let states: Vec<ArmyState> = match (body.ranks, body.states) {
         (Some(ranks), None) => {
@@ -96,12 +90,7 @@ fn json_answer(
     Ok(typed(JSON, text))
 }
 
-fn lines_answer(
-    open: &OpenTable,
-    Player(side): Player,
-    lines: &Bytes,
-    deadline: Deadline,
-) -> Result<Response, ApiError> {
+fn lines_answer(open: &OpenTable, side: Side, lines: &Bytes, deadline: Deadline) -> Result<Response, ApiError> {
     let lines = lines.strip_suffix(b"\n").unwrap_or(lines);
     let lines: Vec<&[u8]> = if lines.is_empty() { Vec::new() } else { lines.split(|&byte| byte == b'\n').collect() };
     check_count(lines.len())?;

@@ -9,12 +9,12 @@ use axum::response::{IntoResponse, Response};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
-use sternhalma_data::{DistanceStream, Rank, Table};
+use sternhalma_data::{DistanceStream, Rank, Side, Table};
 
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Json, Name, Params};
-use crate::rows::Player;
+use crate::rows::default_player;
 use crate::work::Deadline;
 
 /// The random states that are tried before all states are read.
@@ -27,15 +27,15 @@ const PART: usize = 1 << 20;
 #[serde(deny_unknown_fields)]
 pub struct RandomParams {
     distance: u8,
-    #[serde(default)]
-    player: Player,
+    #[serde(default = "default_player")]
+    player: Side,
     seed: Option<u64>,
 }
 
 #[derive(Serialize)]
 struct RandomAnswer {
     state: String,
-    player: String,
+    player: Side,
     rank: u64,
     distance: u8,
 }
@@ -94,7 +94,7 @@ pub async fn random(
     Name(name): Name,
     Params(params): Params<RandomParams>,
 ) -> Result<Response, ApiError> {
-    let RandomParams { distance, player: Player(side), seed } = params;
+    let RandomParams { distance, player, seed } = params;
     let seed = seed.unwrap_or_else(|| rand::rng().random());
     let shared = app.clone();
     let first = move |deadline: Deadline| {
@@ -114,8 +114,8 @@ pub async fn random(
         }
     };
     let board = open.table.board();
-    let state = board.state_text(rank.state(board.pieces()), side);
-    let answer = Json(RandomAnswer { state, player: side.to_string(), rank: rank.0, distance });
+    let state = board.state_text(rank.state(board.pieces()), player);
+    let answer = Json(RandomAnswer { state, player, rank: rank.0, distance });
     Ok(([(CACHE_CONTROL, HeaderValue::from_static("no-store"))], answer).into_response())
 }
 
@@ -187,7 +187,7 @@ mod tests {
             let _ = started.send(());
             Ok(ended.recv().is_ok())
         });
-        let params = RandomParams { distance: 0, player: Player(sternhalma_data::Side::X), seed };
+        let params = RandomParams { distance: 0, player: Side::X, seed };
         let rare = tokio::spawn(random(State(app.clone()), Name("t".to_owned()), Params(params)));
         let look_ups = async {
             running.await.unwrap();

@@ -6,30 +6,36 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
-use sternhalma_data::{Board, CellSet, Move, Probe, Side, State as ArmyState, Table, TableError};
+use sternhalma_data::{Board, CellSet, Move, Probe, Side, Table, TableError};
 
 use super::cache::answer_about;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Name, Params};
-use crate::rows::{DistanceRow, MoveRow, Player, best_first, path};
+use crate::rows::{MoveRow, default_player, path};
 use crate::tables::OpenTable;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StateParams {
     state: String,
-    #[serde(default)]
-    player: Player,
+    #[serde(default = "default_player")]
+    player: Side,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HeatParams {
     state: String,
-    #[serde(default)]
-    player: Player,
+    #[serde(default = "default_player")]
+    player: Side,
     piece: String,
+}
+
+/// Parses the army of a request.
+fn parse_army(table: &Table, text: &str, side: Side) -> Result<CellSet, ApiError> {
+    let board = table.board();
+    Ok(board.parse_state(text, side)?.to_army(board, side))
 }
 
 /// What a table knows about a state.
@@ -56,38 +62,27 @@ impl Category {
 #[derive(Serialize)]
 struct StateAnswer {
     state: String,
-    player: String,
+    player: Side,
     rank: u64,
     #[serde(flatten)]
-    distance: DistanceRow,
+    distance: Probe,
     category: Category,
     moves: Vec<MoveRow>,
 }
 
-/// Returns the answer for a state, with all its moves, the best first.
-fn state_answer(table: &Table, side: Side, state: ArmyState) -> Result<StateAnswer, TableError> {
+/// Returns the answer for an army, with all its moves, the best first.
+fn state_answer(table: &Table, side: Side, army: CellSet) -> Result<StateAnswer, TableError> {
     let board = table.board();
-    let probed = table.probed_state(state)?;
-    let probe = probed.as_ref().map_or(Probe::NotCovered, |probed| probed.probe());
-    let before = DistanceRow::from(probe);
-    let army = state.to_army(board, side);
-    let mut moves = Vec::new();
-    for mv in board.geometry().army_moves(state.cells(), CellSet::EMPTY) {
-        let after = match &probed {
-            Some(probed) => probed.after(mv)?.map_or(Probe::NotCovered, |probed| probed.probe()),
-            None => table.probe(state.after(mv))?,
-        };
-        let mv = mv.to_board_order(board, side);
-        moves.push(MoveRow::new(board, army.without(mv.from), mv, before, after.into()));
-    }
-    best_first(&mut moves);
+    let probed = table.side(side).probed(army)?;
+    let before = probed.probe();
+    let row = |(mv, after): (Move, _)| MoveRow::new(board, army.without(mv.from), mv, before, after);
     Ok(StateAnswer {
         state: board.geometry().cells_text(army),
-        player: side.to_string(),
-        rank: state.rank().0,
+        player: side,
+        rank: probed.state().rank().0,
         distance: before,
-        category: Category::of(probe),
-        moves,
+        category: Category::of(before),
+        moves: probed.moves()?.into_iter().map(row).collect(),
     })
 }
 
@@ -99,9 +94,8 @@ pub async fn state(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let answer = move |open: &OpenTable, _| {
-        let Player(side) = params.player;
-        let state = open.table.board().parse_state(&params.state, side)?;
-        Ok(state_answer(&open.table, side, state)?)
+        let army = parse_army(&open.table, &params.state, params.player)?;
+        Ok(state_answer(&open.table, params.player, army)?)
     };
     answer_about(app, name, uri, headers, answer).await
 }
@@ -109,9 +103,9 @@ pub async fn state(
 #[derive(Serialize)]
 struct LineAnswer {
     state: String,
-    player: String,
+    player: Side,
     #[serde(flatten)]
-    distance: DistanceRow,
+    distance: Probe,
     line: Vec<LineRow>,
 }
 
@@ -126,22 +120,19 @@ struct LineRow {
 }
 
 /// Returns the moves of a line, each with the state after it. Each move is one nearer to the goal.
-fn line_rows(board: Board, side: Side, start: ArmyState, line: &[Move]) -> Vec<LineRow> {
-    let mut state = start;
-    let mut left = line.len() as u8;
-    let row = |&mv: &Move| {
-        let army = state.to_army(board, side);
-        state = state.after(mv);
-        left -= 1;
-        let mv = mv.to_board_order(board, side);
+fn line_rows(board: Board, mut army: CellSet, line: &[Move]) -> Vec<LineRow> {
+    let geometry = board.geometry();
+    let row = |(&mv, distance): (&Move, u8)| {
+        let others = army.without(mv.from);
+        army = others.with(mv.to);
         LineRow {
-            mv: board.geometry().move_text(mv),
-            path: path(board, army.without(mv.from), mv),
-            state: board.state_text(state, side),
-            distance: left,
+            mv: geometry.move_text(mv),
+            path: path(board, others, mv),
+            state: geometry.cells_text(army),
+            distance,
         }
     };
-    line.iter().map(row).collect()
+    line.iter().zip((0..line.len() as u8).rev()).map(row).collect()
 }
 
 pub async fn line(
@@ -152,15 +143,15 @@ pub async fn line(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let answer = move |open: &OpenTable, _| {
-        let (Player(side), board) = (params.player, open.table.board());
-        let state = board.parse_state(&params.state, side)?;
-        let outside = || ApiError::missing("the table does not cover this state");
-        let probed = open.table.probed_state(state)?.ok_or_else(outside)?;
+        let (side, board) = (params.player, open.table.board());
+        let army = parse_army(&open.table, &params.state, side)?;
+        let probed = open.table.side(side).probed(army)?;
+        let line = probed.solution()?.ok_or_else(|| ApiError::missing("the table does not cover this state"))?;
         Ok(LineAnswer {
-            state: board.state_text(state, side),
-            player: side.to_string(),
-            distance: probed.probe().into(),
-            line: line_rows(board, side, state, &probed.solution()?),
+            state: board.geometry().cells_text(army),
+            player: side,
+            distance: probed.probe(),
+            line: line_rows(board, army, &line),
         })
     };
     answer_about(app, name, uri, headers, answer).await
@@ -169,7 +160,7 @@ pub async fn line(
 #[derive(Serialize)]
 struct HeatAnswer {
     state: String,
-    player: String,
+    player: Side,
     piece: String,
     cells: Vec<HeatRow>,
 }
@@ -178,7 +169,7 @@ struct HeatAnswer {
 struct HeatRow {
     cell: String,
     #[serde(flatten)]
-    distance: DistanceRow,
+    distance: Probe,
 }
 
 pub async fn heat(
@@ -189,9 +180,9 @@ pub async fn heat(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let answer = move |open: &OpenTable, _| {
-        let (Player(side), board) = (params.player, open.table.board());
+        let (side, board) = (params.player, open.table.board());
         let geometry = board.geometry();
-        let army = board.parse_state(&params.state, side)?.to_army(board, side);
+        let army = parse_army(&open.table, &params.state, side)?;
         let piece = geometry.parse_cell(&params.piece)?;
         if !army.contains(piece) {
             return Err(ApiError::invalid(format!("the state has no piece on `{}`", params.piece)));
@@ -199,12 +190,11 @@ pub async fn heat(
         let others = army.without(piece);
         let mut cells = Vec::new();
         for cell in CellSet::first_cells(board.cells()) - others {
-            let state = ArmyState::from_army(board, side, others.with(cell));
-            let distance = open.table.probe(state)?.into();
+            let distance = open.table.side(side).probe(others.with(cell))?;
             cells.push(HeatRow { cell: geometry.cell_name(cell), distance });
         }
         let state = geometry.cells_text(army);
-        Ok(HeatAnswer { state, player: side.to_string(), piece: params.piece, cells })
+        Ok(HeatAnswer { state, player: side, piece: params.piece, cells })
     };
     answer_about(app, name, uri, headers, answer).await
 }

@@ -286,11 +286,11 @@ impl<'a> Mod3Stream<'a> {
         let others = state.cells().without(to);
         let mut distance = self.levels[i][i];
         let Some(path) = self.path(Cell::new(i), to, others) else {
-            let probed = self.table.probed_state(state)?.expect("the prefix covers the state");
+            let distance = self.table.distance(state)?.expect("the prefix covers the state");
             if self.release_pages {
                 self.table.release_pages();
             }
-            return Ok(probed.distance().0);
+            return Ok(distance);
         };
         for cell in path {
             let value = self.table.value(State::from_cells(others.with(cell)))?.expect("the prefix covers the state");

@@ -38,7 +38,7 @@ impl Network {
     #[inline]
     pub fn after(&self, sums: &Sums, player: Side, mv: Move) -> Sums {
         Sums([Side::X, Side::O].map(|side| {
-            let Move { from, to } = mv.to_goal_order(self.board, side);
+            let [from, to] = [mv.from, mv.to].map(|cell| cell.to_goal_order(self.board, side));
             self.weights.sums_after(&sums.0[side as usize], side == player, from, to)
         }))
     }
