@@ -145,8 +145,6 @@ pub struct NetworkInfo {
     pub fixed_sum: Option<u32>,
     /// The fluents that count the steps, in order.
     pub step_counter: Vec<String>,
-    /// Whether effects of moves persist to the end of the match.
-    pub accumulates: bool,
 }
 
 /// A rulesheet that is ready to be measured.
@@ -205,7 +203,6 @@ impl GameBench {
             turn_taking: profile.turn_taking,
             fixed_sum: profile.fixed_sum,
             step_counter: profile.step_counter.iter().map(|&fluent| network.fluents[fluent].clone()).collect(),
-            accumulates: game.accumulates(),
         })
     }
 

@@ -1,54 +1,176 @@
 //! Parameters as text: one row of a table parses, prints and documents a parameter.
 //!
 //! A table is a `const PARAMS: &[Param<T>]`, in the order in which parameters are printed. A row gives access to the
-//! place where a `T` holds the parameter, as a [`Field`] that reads and writes text. Rows with an `owner` apply to some
-//! values of `T` only, e.g. to one variant of an enum.
+//! place where a `T` holds the parameter, as a [`Field`] that reads and writes text and knows its values. The texts of
+//! help and errors, the defaults and the owners of parameters follow from the fields of the default `T`.
+
+use std::fmt;
 
 /// A parameter of a `T`.
 pub(crate) struct Param<T: 'static> {
     /// The name, as in `key=value`.
     pub key: &'static str,
-    /// The text that must precede the parameter; empty if every `T` has the parameter.
+    /// The parameter whose value decides whether a `T` has this one; empty if every `T` has the parameter.
     pub owner: &'static str,
-    /// The values of the parameter, then its default.
-    pub values: &'static str,
     /// The meaning of the parameter, in one line.
     pub help: &'static str,
-    /// The text of a value that is not printed; empty if all are.
-    pub omitted: &'static str,
+    /// Whether the default is not printed.
+    pub is_optional: bool,
     /// The place of the value; `None` if this `T` does not have the parameter.
     pub field: for<'a> fn(&'a mut T) -> Option<Field<'a>>,
 }
 
-/// Reads a value from text, or returns what was expected.
-type Parse<'a> = dyn FnOnce(&str) -> Result<(), String> + 'a;
+/// The values of a parameter.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Domain {
+    /// One of several names.
+    Names(Vec<&'static str>),
+    /// Some of several names, joined by `+`.
+    Subset(Vec<&'static str>),
+    /// `yes` or `no`.
+    Flag,
+    /// A number from the first to the second, which may be infinite.
+    Number(f64, f64),
+    /// A whole number from 1 up to a maximum, or a name.
+    Whole(u32, Option<&'static str>),
+    /// A size in bytes.
+    Size,
+}
+
+impl Domain {
+    /// Returns the names among the values.
+    pub fn names(&self) -> Vec<&'static str> {
+        match self {
+            Domain::Names(names) | Domain::Subset(names) => names.clone(),
+            Domain::Flag => vec!["yes", "no"],
+            Domain::Whole(_, name) => name.iter().copied().collect(),
+            Domain::Number(..) | Domain::Size => Vec::new(),
+        }
+    }
+
+    /// Returns the values for an error.
+    fn expected(&self) -> String {
+        match self {
+            Domain::Names(names) => format!("one of {}", names.join(", ")),
+            Domain::Subset(names) => format!("some of {} with `+` between them", names.join(", ")),
+            Domain::Flag => "`yes` or `no`".to_owned(),
+            Domain::Number(f64::MIN_POSITIVE, _) => "a number > 0".to_owned(),
+            Domain::Number(least, f64::MAX..) => format!("a number ≥ {least}"),
+            Domain::Number(least, most) => format!("a number from {least} to {most}"),
+            Domain::Whole(most, name) => {
+                let name = name.map_or_else(String::new, |name| format!(" or `{name}`"));
+                match *most {
+                    u32::MAX => format!("a whole number ≥ 1{name}"),
+                    most => format!("a whole number from 1 to {most}{name}"),
+                }
+            }
+            Domain::Size => "a size such as `64MiB` or `2GB`".to_owned(),
+        }
+    }
+
+    /// Returns a default for the documentation.
+    fn default_text(&self, text: String) -> String {
+        match self {
+            Domain::Subset(names) if text == names.join("+") => "all".to_owned(),
+            _ if text.parse().is_ok_and(f64::is_finite) => text,
+            _ => format!("`{text}`"),
+        }
+    }
+}
+
+impl fmt::Display for Domain {
+    /// Writes the values for the documentation, in Markdown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Domain::Names(_) | Domain::Flag => write!(f, "`{}`", self.names().join("`, `")),
+            Domain::Subset(names) => write!(f, "some of `{}`", names.join("+")),
+            Domain::Number(f64::MIN_POSITIVE, _) => f.write_str("> 0"),
+            Domain::Number(least, f64::MAX) => write!(f, "≥ {least}"),
+            Domain::Number(least, most) if most.is_infinite() => write!(f, "{least} to `inf`"),
+            Domain::Number(least, most) => write!(f, "{least} to {most}"),
+            Domain::Whole(most, name) => {
+                match *most {
+                    u32::MAX => f.write_str("≥ 1")?,
+                    most => write!(f, "1 to {most}")?,
+                }
+                name.map_or(Ok(()), |name| write!(f, ", `{name}`"))
+            }
+            Domain::Size => f.write_str("a size, e.g. `256MiB`"),
+        }
+    }
+}
+
+/// Reads a value from text, and returns whether the text is such a value.
+type Parse<'a> = dyn FnOnce(&str) -> bool + 'a;
 
 /// A value that is read from text and written as text.
 pub(crate) struct Field<'a> {
-    /// The text of the value; none if there is nothing to print.
+    domain: Domain,
+    /// The text of the value; none if the parameter has no value.
     text: Option<String>,
+    is_printed: bool,
     parse: Box<Parse<'a>>,
 }
 
 impl<'a> Field<'a> {
-    /// Creates a field of a value with its text. `parse` returns the value that replaces it, or what was expected.
+    /// Creates a field of a value with its text. `parse` returns the value that replaces it, or `None` if the text is
+    /// not in the domain.
     pub fn new<T>(
+        domain: Domain,
         text: Option<impl ToString>,
         value: &'a mut T,
-        parse: impl FnOnce(&T, &str) -> Result<T, String> + 'a,
+        parse: impl FnOnce(&T, &str) -> Option<T> + 'a,
     ) -> Field<'a> {
-        let text = text.map(|text| text.to_string());
-        Field { text, parse: Box::new(move |text| parse(value, text).map(|parsed| *value = parsed)) }
+        let parse = move |text: &str| parse(value, text).map(|parsed| *value = parsed).is_some();
+        Field { domain, text: text.map(|text| text.to_string()), is_printed: true, parse: Box::new(parse) }
     }
 
-    /// Omits the text of the value.
+    /// Creates a field of a number from `least` to `most`, which may be infinite. `make` returns the value of a number.
+    pub fn number<T>(
+        least: f64,
+        most: f64,
+        number: Option<f64>,
+        value: &'a mut T,
+        make: impl FnOnce(f64) -> T + 'a,
+    ) -> Field<'a> {
+        let read = move |text: &str| text.parse().ok().filter(|number: &f64| (least..=most).contains(number));
+        Field::new(Domain::Number(least, most), number, value, move |_, text| read(text).map(make))
+    }
+
+    /// Creates a field of a whole number from 1 to `most`, or of a name. `make` returns the value of a number, or of
+    /// the name.
+    pub fn whole<T>(
+        most: u32,
+        name: Option<&'static str>,
+        text: Option<impl ToString>,
+        value: &'a mut T,
+        make: impl FnOnce(&T, Option<u32>) -> T + 'a,
+    ) -> Field<'a> {
+        Field::new(Domain::Whole(most, name), text, value, move |value, text| match text.parse() {
+            _ if Some(text) == name => Some(make(value, None)),
+            Ok(number) if (1..=most).contains(&number) => Some(make(value, Some(number))),
+            _ => None,
+        })
+    }
+
+    /// Omits the text of the value where parameters are printed.
     pub fn unprinted(self) -> Field<'a> {
-        Field { text: None, ..self }
+        Field { is_printed: false, ..self }
     }
 }
 
 /// Values with their names.
 pub(crate) type Names<T> = &'static [(&'static str, T)];
+
+/// A part of a policy that has a name and, perhaps, parameters of its own.
+pub(crate) struct Kind<T: 'static> {
+    /// The name.
+    pub name: &'static str,
+    /// Returns whether a part is of this kind.
+    pub is: fn(&T) -> bool,
+    /// Returns the part of this kind that replaces another part.
+    pub make: fn(&T) -> T,
+}
 
 /// The key and the text of a parameter.
 pub(crate) type Pair = (&'static str, String);
@@ -57,45 +179,120 @@ pub(crate) type Pair = (&'static str, String);
 ///
 /// # Errors
 /// If `target` does not have the parameter, or not of such a value.
-pub(crate) fn set<T>(params: &[Param<T>], target: &mut T, key: &str, text: &str) -> Option<Result<(), String>> {
-    let param = params.iter().find(|param| param.key == key)?;
-    Some(match (param.field)(target) {
-        Some(field) => (field.parse)(text),
-        None => Err(format!("`{key}` needs {} before it", param.owner)),
-    })
+pub(crate) fn set<T: Clone + Default>(
+    params: &[Param<T>],
+    target: &mut T,
+    key: &str,
+    text: &str,
+) -> Option<Result<(), String>> {
+    let param = find(params, key)?;
+    let Some(Field { domain, parse, .. }) = (param.field)(target) else {
+        return Some(Err(format!("`{key}` needs {} before it", requirement(params, param))));
+    };
+    Some(if parse(text) { Ok(()) } else { Err(format!("expected {}, got `{text}`", domain.expected())) })
 }
 
 /// Returns the parameters that are printed, in the order of the table.
-pub(crate) fn pairs<T: Clone>(params: &[Param<T>], target: &T) -> Vec<Pair> {
+pub(crate) fn pairs<T: Clone + Default>(params: &[Param<T>], target: &T) -> Vec<Pair> {
     let mut target = target.clone();
     let pair = |param: &Param<T>| {
-        let text = (param.field)(&mut target)?.text?;
-        (text != param.omitted).then_some((param.key, text))
+        let field = (param.field)(&mut target).filter(|field| field.is_printed)?;
+        let text = field.text?;
+        let is_default =
+            || (param.field)(&mut sample(params, param)).and_then(|field| field.text).as_ref() == Some(&text);
+        (!(param.is_optional && is_default())).then_some((param.key, text))
     };
     params.iter().filter_map(pair).collect()
 }
 
 /// The documentation of a parameter, in Markdown.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParamHelp {
     /// The name, as in `key=value`.
     pub key: &'static str,
     /// The text that must precede the parameter; empty if none must.
-    pub owner: &'static str,
+    pub owner: String,
     /// The values of the parameter, then its default.
-    pub values: &'static str,
+    pub values: String,
     /// The meaning of the parameter, in one line.
     pub help: &'static str,
 }
 
 /// Returns the documentation of the parameters of a table.
-pub(crate) fn help<T>(params: &[Param<T>]) -> Vec<ParamHelp> {
-    params.iter().map(|&Param { key, owner, values, help, .. }| ParamHelp { key, owner, values, help }).collect()
+pub(crate) fn help<T: Clone + Default>(params: &[Param<T>]) -> Vec<ParamHelp> {
+    let row = |param: &Param<T>| {
+        let mut sample = sample(params, param);
+        let field = (param.field)(&mut sample).expect("a value of the owner has the parameter");
+        let default = field.text.map_or_else(String::new, |text| format!("; {}", field.domain.default_text(text)));
+        let values = format!("{}{default}", field.domain);
+        ParamHelp { key: param.key, owner: requirement(params, param), values, help: param.help }
+    };
+    params.iter().map(row).collect()
+}
+
+/// Returns the names of the parameters of a table.
+pub(crate) fn keys<T>(params: &'static [Param<T>]) -> impl Iterator<Item = &'static str> {
+    params.iter().map(|param| param.key)
+}
+
+/// Returns the names of the parameters of a table that other parameters belong to.
+pub(crate) fn owners<T>(params: &'static [Param<T>]) -> impl Iterator<Item = &'static str> {
+    keys(params).filter(|key| params.iter().any(|param| param.owner == *key))
+}
+
+fn find<'a, T>(params: &'a [Param<T>], key: &str) -> Option<&'a Param<T>> {
+    params.iter().find(|param| param.key == key)
+}
+
+/// Returns the default `T` among those that have a parameter.
+fn sample<T: Clone + Default>(params: &[Param<T>], param: &Param<T>) -> T {
+    let Some(owner) = find(params, param.owner) else { return T::default() };
+    let mut sample = sample(params, owner);
+    if (param.field)(&mut sample).is_none()
+        && let Some(name) = owner_names(params, param, owner, true).first()
+    {
+        set(params, &mut sample, owner.key, name);
+    }
+    sample
+}
+
+/// Returns the names among the values of the owner of a parameter with which a `T` has the parameter, or those with
+/// which it has not.
+fn owner_names<T: Clone + Default>(
+    params: &[Param<T>],
+    param: &Param<T>,
+    owner: &Param<T>,
+    has: bool,
+) -> Vec<&'static str> {
+    let base = sample(params, owner);
+    let names = (owner.field)(&mut base.clone()).map_or_else(Vec::new, |field| field.domain.names());
+    let has_it = |name: &&str| {
+        let mut named = base.clone();
+        set(params, &mut named, owner.key, name);
+        (param.field)(&mut named).is_some() == has
+    };
+    names.into_iter().filter(has_it).collect()
+}
+
+/// Returns the text that must precede a parameter; empty if every `T` has the parameter.
+fn requirement<T: Clone + Default>(params: &[Param<T>], param: &Param<T>) -> String {
+    let Some(owner) = find(params, param.owner) else { return String::new() };
+    let texts = |has| {
+        let names = owner_names(params, param, owner, has);
+        names.iter().map(|name| format!("`{}={name}`", owner.key)).collect::<Vec<_>>()
+    };
+    let outer = requirement(params, owner);
+    match texts(true).as_slice() {
+        [] => format!("{outer} without {}", texts(false).join(" or ")),
+        [first] if outer.is_empty() => first.clone(),
+        [first] => format!("{first} of {outer}"),
+        [others @ .., last] => format!("{} or {last}", others.join(", ")),
+    }
 }
 
 /// A number from `least` to `most`, which may be infinite.
 pub(crate) fn range(value: &mut f64, least: f64, most: f64) -> Option<Field<'_>> {
-    Some(Field::new(Some(*value), value, move |_, text| number(text, least, most)))
+    Some(Field::number(least, most, Some(*value), value, |number| number))
 }
 
 /// A finite number from `least` up.
@@ -105,79 +302,124 @@ pub(crate) fn finite(value: &mut f64, least: f64) -> Option<Field<'_>> {
 
 /// A whole number from 1 to `most`.
 pub(crate) fn count(value: &mut u32, most: u32) -> Option<Field<'_>> {
-    Some(Field::new(Some(*value), value, move |_, text| whole(text, most)))
+    Some(Field::whole(most, None, Some(*value), value, |value, number| number.unwrap_or(*value)))
 }
 
 /// One of several values with names.
 pub(crate) fn choice<T: Copy + PartialEq>(value: &mut T, names: Names<T>) -> Option<Field<'_>> {
-    Some(Field::new(name_of(value, names), value, move |_, text| one_of(text, names)))
+    Some(Field::new(Domain::Names(listed(names)), name_of(value, names), value, move |_, text| named(text, names)))
+}
+
+/// A part of one of several kinds.
+pub(crate) fn kind<'a, T>(value: &'a mut T, kinds: &'static [Kind<T>]) -> Option<Field<'a>> {
+    let names = kinds.iter().map(|kind| kind.name).collect();
+    let own = kinds.iter().find(|kind| (kind.is)(value)).map(|kind| kind.name);
+    Some(Field::new(Domain::Names(names), own, value, |value, text| {
+        kinds.iter().find(|kind| kind.name == text).map(|kind| (kind.make)(value))
+    }))
 }
 
 /// Whether something is on: `yes` or `no`, or as TOML has it, `true` or `false`.
 pub(crate) fn flag(value: &mut bool) -> Option<Field<'_>> {
     let text = if *value { "yes" } else { "no" };
-    Some(Field::new(Some(text), value, |_, text| match text {
-        "yes" | "true" => Ok(true),
-        "no" | "false" => Ok(false),
-        _ => Err(format!("expected `yes` or `no`, got `{text}`")),
+    Some(Field::new(Domain::Flag, Some(text), value, |_, text| match text {
+        "yes" | "true" => Some(true),
+        "no" | "false" => Some(false),
+        _ => None,
     }))
 }
 
 /// A set of values with names, joined by `+`: each once and in order.
 pub(crate) fn some_of<T: Copy + Ord>(value: &mut Vec<T>, names: Names<T>) -> Option<Field<'_>> {
     let text = value.iter().filter_map(|value| name_of(value, names)).collect::<Vec<_>>().join("+");
-    Some(Field::new(Some(text), value, move |_, text| {
-        let found: Option<Vec<T>> = text.split('+').map(|name| find(name, names)).collect();
-        let expected = || format!("expected some of {} with `+` between them, got `{text}`", listed(names));
-        let mut found = found.ok_or_else(expected)?;
+    Some(Field::new(Domain::Subset(listed(names)), Some(text), value, move |_, text| {
+        let mut found: Vec<T> = text.split('+').map(|name| named(name, names)).collect::<Option<_>>()?;
         found.sort_unstable();
         found.dedup();
-        Ok(found)
+        Some(found)
     }))
 }
 
-/// Reads a number from `least` to `most`, which may be infinite.
-///
-/// # Errors
-/// Returns the expected values.
-pub(crate) fn number(text: &str, least: f64, most: f64) -> Result<f64, String> {
-    let found = text.parse().ok().filter(|value: &f64| (least..=most).contains(value));
-    found.ok_or_else(|| match most {
-        _ if least == f64::MIN_POSITIVE => format!("expected a number > 0, got `{text}`"),
-        f64::MAX.. => format!("expected a number ≥ {least}, got `{text}`"),
-        _ => format!("expected a number from {least} to {most}, got `{text}`"),
-    })
-}
-
-/// Reads a whole number from 1 to `most`.
-///
-/// # Errors
-/// Returns the expected values.
-pub(crate) fn whole(text: &str, most: u32) -> Result<u32, String> {
-    let found = text.parse().ok().filter(|count| (1..=most).contains(count));
-    found.ok_or_else(|| match most {
-        u32::MAX => format!("expected a whole number ≥ 1, got `{text}`"),
-        _ => format!("expected a whole number from 1 to {most}, got `{text}`"),
-    })
+fn listed<T>(names: Names<T>) -> Vec<&'static str> {
+    names.iter().map(|(name, _)| *name).collect()
 }
 
 /// Returns the value of a name.
-///
-/// # Errors
-/// Returns the expected values.
-pub(crate) fn one_of<T: Copy>(name: &str, names: &[(&str, T)]) -> Result<T, String> {
-    find(name, names).ok_or_else(|| format!("expected one of {}, got `{name}`", listed(names)))
-}
-
-fn find<T: Copy>(name: &str, names: &[(&str, T)]) -> Option<T> {
+fn named<T: Copy>(name: &str, names: Names<T>) -> Option<T> {
     names.iter().find(|(known, _)| *known == name).map(|&(_, value)| value)
-}
-
-fn listed<T>(names: &[(&str, T)]) -> String {
-    names.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the name of a value.
 fn name_of<T: PartialEq>(value: &T, names: Names<T>) -> Option<&'static str> {
     names.iter().find(|(_, known)| known == value).map(|(name, _)| *name)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Asserts that every name of a table can be set, is printed, and stands in the help and in the errors.
+    pub(crate) fn assert_names_are_known<T: Clone + Default>(params: &[Param<T>]) {
+        for (param, help) in params.iter().zip(help(params)) {
+            let mut sample = sample(params, param);
+            let names = (param.field)(&mut sample).unwrap().domain.names();
+            let error = set(params, &mut sample.clone(), param.key, "?").unwrap().unwrap_err();
+            for name in names {
+                let mut named = sample.clone();
+                assert_eq!(set(params, &mut named, param.key, name), Some(Ok(())), "{}={name}", param.key);
+                let printed = (param.field)(&mut named).unwrap().text.unwrap();
+                assert_eq!(set(params, &mut named, param.key, &printed), Some(Ok(())), "{}={printed}", param.key);
+                assert!(help.values.contains(name) && error.contains(name), "{name}: {help:?}, {error}");
+            }
+        }
+    }
+
+    /// A part of which two kinds have a parameter.
+    #[derive(Clone, Debug, PartialEq, Default)]
+    enum Part {
+        #[default]
+        Plain,
+        First {
+            depth: u32,
+        },
+        Second {
+            depth: u32,
+        },
+    }
+
+    const KINDS: &[Kind<Part>] = &[
+        Kind { name: "plain", is: |part| *part == Part::Plain, make: |_| Part::Plain },
+        Kind { name: "first", is: |part| matches!(part, Part::First { .. }), make: |_| Part::First { depth: 3 } },
+        Kind { name: "second", is: |part| matches!(part, Part::Second { .. }), make: |_| Part::Second { depth: 5 } },
+    ];
+
+    const PARAMS: &[Param<Part>] = &[
+        Param { key: "part", owner: "", help: "", is_optional: true, field: |part| kind(part, KINDS) },
+        Param {
+            key: "depth",
+            owner: "part",
+            help: "",
+            is_optional: true,
+            field: |part| match part {
+                Part::First { depth } | Part::Second { depth } => count(depth, 9),
+                Part::Plain => None,
+            },
+        },
+    ];
+
+    #[test]
+    fn rows_are_the_only_declaration_of_names_owners_and_defaults() {
+        assert_names_are_known(PARAMS);
+        let rows: Vec<_> = help(PARAMS).into_iter().map(|row| (row.key, row.owner, row.values)).collect();
+        let part = "`plain`, `first`, `second`; `plain`";
+        let rows: Vec<_> = rows.iter().map(|(key, owner, values)| (*key, &**owner, &**values)).collect();
+        assert_eq!(rows, [("part", "", part), ("depth", "`part=first` or `part=second`", "1 to 9; 3")]);
+        let mut target = Part::Plain;
+        let mut error = |key, text| set(PARAMS, &mut target, key, text).unwrap().unwrap_err();
+        assert_eq!(error("part", "third"), "expected one of plain, first, second, got `third`");
+        assert_eq!(error("depth", "1"), "`depth` needs `part=first` or `part=second` before it");
+        assert_eq!(set(PARAMS, &mut target, "part", "second"), Some(Ok(())));
+        assert_eq!(pairs(PARAMS, &target), [("part", "second".to_owned()), ("depth", "5".to_owned())]);
+        assert_eq!(set(PARAMS, &mut target, "width", "1"), None);
+    }
 }

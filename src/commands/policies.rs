@@ -33,8 +33,8 @@ pub fn run(args: &Args) -> Result<CommandOutcome> {
     let rows = parameters.iter().map(|parameter| {
         json!({
             "key": parameter.key,
-            "needs": plain(parameter.owner),
-            "values": plain(parameter.values),
+            "needs": plain(&parameter.owner),
+            "values": plain(&parameter.values),
             "help": plain(parameter.help),
         })
     });
@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(plain("whether it [proves](#proving) `x` in [y](z)."), "whether it proves x in y.");
         assert_eq!(plain("`uct`, `grave`; `uct`"), "uct, grave; uct");
         for parameter in parameters() {
-            for part in [parameter.owner, parameter.values, parameter.help] {
+            for part in [&*parameter.owner, &*parameter.values, parameter.help] {
                 assert!(!plain(part).contains("](") && !plain(part).contains('`'), "{part}");
             }
         }

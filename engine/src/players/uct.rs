@@ -122,7 +122,7 @@ where
         solver: search.is_some_and(|search| search.solver),
     };
     let (selection, playout, cutoff) = parts;
-    Mcts::new(selection, playout, cutoff, settings, seed).tuned(search.and_then(|search| search.tuning.clone()), false)
+    Mcts::new(selection, playout, cutoff, settings, seed).tuned(search.and_then(|search| search.tuning.clone()))
 }
 
 impl<S, P, C> EnginePlayer for UctPlayer<S, P, C>

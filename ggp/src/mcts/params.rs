@@ -54,17 +54,14 @@ impl ParameterId {
     }
 
     /// Returns the value that is probably the best, before anything is played: of C, K, ref and ε of GRAVE with MAST
-    /// the values that [Sironi and Winands 2018] found off-line, else NST, ε by the game, ω = 0.97 and no Move Decay.
-    fn expected(self, tunes_grave: bool, accumulates: bool) -> ParameterValue {
+    /// the values that [Sironi and Winands 2018] found off-line, else NST, ε = 0.2, ω = 0.97 and no Move Decay.
+    fn expected(self, tunes_grave: bool) -> ParameterValue {
         match self {
             ParameterId::C => 0.2.into(),
             ParameterId::K => 250.0.into(),
             ParameterId::Ref => 50.0.into(),
             ParameterId::Epsilon if tunes_grave => 0.4.into(),
-            // A move that was good once stays good in games that accumulate facts, so that playouts by averages are
-            // much alike. However, more random moves were no gain in such games
-            // (docs/reproduction.md).
-            ParameterId::Epsilon => if accumulates { 0.4 } else { 0.2 }.into(),
+            ParameterId::Epsilon => 0.2.into(),
             ParameterId::Playout => ParameterValue::Playout(PlayoutKind::Nst),
             ParameterId::Gamma => 1.0.into(),
             ParameterId::Omega => 0.97.into(),
@@ -171,8 +168,8 @@ impl Parameter {
     }
 
     /// Returns the index of the value that is probably the best, if the parameter has that value.
-    pub(crate) fn expected(&self, tunes_grave: bool, accumulates: bool) -> Option<usize> {
-        let expected = self.id.expected(tunes_grave, accumulates);
+    pub(crate) fn expected(&self, tunes_grave: bool) -> Option<usize> {
+        let expected = self.id.expected(tunes_grave);
         self.values.iter().position(|&value| value == expected)
     }
 }

@@ -84,7 +84,6 @@ pub struct Mcts<G: Game, S: Selection<G>, P, C> {
     /// The rewards at each node, if the decision needs them.
     pub(super) node_rewards: Option<NodeRewards>,
     tuning: Option<Tuning>,
-    accumulates: bool,
     pub(super) tuners: Option<Tuners>,
     /// The simulation whose parameters selection and playouts use.
     pub(super) parameters_of: u64,
@@ -141,7 +140,6 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             history: MoveHistory::default(),
             node_rewards: None,
             tuning: None,
-            accumulates: false,
             tuners: None,
             parameters_of: 0,
             plies: 0,
@@ -169,13 +167,9 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     }
 
     /// Tunes parameters of the search while it runs, for each role separately.
-    ///
-    /// `accumulates` says whether moves mostly add permanent facts: some tuning
-    /// methods start from other values then.
     #[must_use]
-    pub fn tuned(mut self, tuning: Option<Tuning>, accumulates: bool) -> Self {
+    pub fn tuned(mut self, tuning: Option<Tuning>) -> Self {
         self.tuning = tuning;
-        self.accumulates = accumulates;
         self
     }
 
@@ -317,7 +311,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             self.history = MoveHistory::new(game.roles());
         }
         if let (Some(tuning), None) = (&self.tuning, &self.tuners) {
-            let tuners = Tuners::new(tuning, game.roles(), self.accumulates, self.seed);
+            let tuners = Tuners::new(tuning, game.roles(), self.seed);
             self.tuners = Some(tuners.expect("the settings of a `Tuning` are valid"));
         }
         if self.config.decision == Decision::EffectiveQuality && self.node_rewards.is_none() {

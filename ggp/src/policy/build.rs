@@ -49,10 +49,10 @@ impl Policy {
             Policy::Random => Box::new(RandomAgent::new(seed)),
             Policy::Search(search) => match game.together().filter(|_| search.lanes != Parallelism::One) {
                 Some(together) => {
-                    let make = TreeParallelBuilder { spec: search.spec(together.lanes, seed), many: search.lanes };
+                    let make = TreeParallelBuilder { spec: search.spec(seed), many: search.lanes };
                     Box::new(LaneAdapter(search.visit(together.lanes, role, make)))
                 }
-                None => search.visit(game, role, AgentBuilder(search.spec(game, seed))),
+                None => search.visit(game, role, AgentBuilder(search.spec(seed))),
             },
         }
     }
@@ -75,20 +75,18 @@ impl Policy {
     ) -> Option<Box<dyn ResumableSearch<G>>> {
         match self {
             Policy::Random => None,
-            Policy::Search(search) => Some(search.visit(game, role, ResumableBuilder(search.spec(game, seed)))),
+            Policy::Search(search) => Some(search.visit(game, role, ResumableBuilder(search.spec(seed)))),
         }
     }
 }
 
 impl SearchPolicy {
     /// Returns the settings of a search that plays a match.
-    fn spec(&self, game: &impl PolicyGame, seed: u64) -> SearchSpec {
+    fn spec(&self, seed: u64) -> SearchSpec {
         let &SearchPolicy { decision, tree_gamma, solver, transpositions, .. } = self;
         let settings =
             MctsConfig { max_edges: MOST_EDGES, decision, tree_gamma, solver, transpositions, ..MctsConfig::default() };
-        let expects = self.tuning.as_ref().is_some_and(Tuning::uses_expectations);
-        let accumulates = expects && game.accumulates();
-        SearchSpec { settings, tuning: self.tuning.clone(), accumulates, memory: self.memory_budget(), seed }
+        SearchSpec { settings, tuning: self.tuning.clone(), memory: self.memory_budget(), seed }
     }
 }
 
@@ -96,7 +94,6 @@ impl SearchPolicy {
 struct SearchSpec {
     settings: MctsConfig,
     tuning: Option<Tuning>,
-    accumulates: bool,
     memory: MemoryBudget,
     seed: u64,
 }
@@ -105,7 +102,7 @@ impl SearchSpec {
     /// Creates the search with these parts, whose playouts end with the game.
     fn search<G: Game, S: Selection<G>, P: Playout<G>>(self, selection: S, playout: P) -> Mcts<G, S, P, ToTheEnd> {
         let search = Mcts::new(selection, playout, ToTheEnd, self.settings, self.seed).within(&self.memory);
-        search.tuned(self.tuning, self.accumulates)
+        search.tuned(self.tuning)
     }
 }
 

@@ -25,12 +25,6 @@ pub trait PolicyGame: Game + Sized + 'static {
         None
     }
 
-    /// Returns whether moves mostly add permanent facts (pieces are placed,
-    /// never moved or captured). May take a second the first time.
-    fn accumulates(&self) -> bool {
-        false
-    }
-
     /// Returns the same game for batched simulations, or `None` if there is
     /// none. May take some seconds the first time.
     fn together(&self) -> Option<Together<'_, Self>> {
@@ -51,10 +45,6 @@ impl PolicyGame for NetworkGame {
         Some(NetworkGame::features(self))
     }
 
-    fn accumulates(&self) -> bool {
-        NetworkGame::accumulates(self)
-    }
-
     fn together(&self) -> Option<Together<'_, NetworkGame>> {
         let lanes = LaneGame::of(self)?;
         Some(Together { lanes, state: |state| LaneState::Single(state.clone()), mv: |number| number })
@@ -71,8 +61,4 @@ impl PolicyGame for ProverGame {
     }
 }
 
-impl PolicyGame for LaneGame {
-    fn accumulates(&self) -> bool {
-        self.single().accumulates()
-    }
-}
+impl PolicyGame for LaneGame {}

@@ -25,7 +25,7 @@ pub(crate) use agent::RandomAgent;
 pub use game::{PolicyGame, Together};
 pub use lock_step::LockStep;
 pub use playout::{MoveValuePolicy, PlayoutPolicy};
-pub use search::{SearchPolicy, parameter_table, parameters};
+pub use search::{SearchPolicy, parameter_table, parameters, removal_notice};
 pub use selection::SelectionPolicy;
 pub use text::{NAMED_POLICIES, NamedPolicy, Policy, PolicyError, PolicyText};
 pub use visitor::{PartsVisitor, SelectionVisitor};

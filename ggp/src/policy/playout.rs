@@ -1,7 +1,8 @@
 //! Playout policies as parts of a policy.
 //!
 //! A new playout policy is a file in `mcts/playout`, its line in `mcts/playout/mod.rs`, and in this file a variant of
-//! [`PlayoutPolicy`] (or of [`MoveValuePolicy`]), its name, its parameters, and its arm in [`PlayoutPolicy::visit`].
+//! [`PlayoutPolicy`] (or of [`MoveValuePolicy`]), its row in `KINDS`, rows of its parameters in `PARAMS`, and its arm in
+//! [`PlayoutPolicy::visit`].
 
 use super::visitor::PartsVisitor;
 use crate::features::StateFeatures;
@@ -10,12 +11,13 @@ use crate::mcts::playout::mini::{Chances, MiniConfig, MiniPlayout, OpponentModel
 use crate::mcts::playout::{Decay, LastGoodReply, Mast, MoveValues, Nst, NstEnsemble, Selector, ValueGuidedPlayout};
 use crate::mcts::tuning::{Aspect, Tuning};
 use crate::mcts::{RandomPlayout, Selection};
-use crate::param_table::{Field, Param, choice, count, finite, flag, number, one_of, range, some_of};
+use crate::param_table::{Field, Kind, Param, choice, count, finite, flag, kind, range, some_of};
 
 /// The choice of moves beyond the tree, and among untried moves.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub enum PlayoutPolicy {
     /// Uniformly random moves.
+    #[default]
     Random,
     /// The strategies of MINI-Player. A game without features, e.g. one without a network, uses R and HH only.
     Mini(MiniConfig),
@@ -52,7 +54,30 @@ pub enum MoveValuePolicy {
 const EPSILON: f64 = 0.2;
 
 const NST: MoveValuePolicy = MoveValuePolicy::Nst { longest: 3, least: 7.0, skips_waits: false };
-const MOVE_VALUES: [(&str, MoveValuePolicy); 2] = [("mast", MoveValuePolicy::Mast), ("nst", NST)];
+
+/// From `mast` to `nst` and back, the selector, the replies and the decay stay, and the parameters of NST get their
+/// defaults. From `mini` to `mini` everything stays.
+const KINDS: &[Kind<PlayoutPolicy>] = &[
+    Kind { name: "random", is: |playout| matches!(playout, PlayoutPolicy::Random), make: |_| PlayoutPolicy::Random },
+    Kind {
+        name: "mast",
+        is: |playout| matches!(playout, PlayoutPolicy::Learned { values: MoveValuePolicy::Mast, .. }),
+        make: |playout| playout.learning(MoveValuePolicy::Mast),
+    },
+    Kind {
+        name: "nst",
+        is: |playout| matches!(playout, PlayoutPolicy::Learned { values: MoveValuePolicy::Nst { .. }, .. }),
+        make: |playout| playout.learning(NST),
+    },
+    Kind {
+        name: "mini",
+        is: |playout| matches!(playout, PlayoutPolicy::Mini(_)),
+        make: |playout| match playout {
+            PlayoutPolicy::Mini(config) => PlayoutPolicy::Mini(config.clone()),
+            _ => PlayoutPolicy::Mini(MiniConfig::default()),
+        },
+    },
+];
 const LENGTHS: &[(&str, usize)] = &[("1", 1), ("2", 2), ("3", 3)];
 const WAITS: &[(&str, bool)] = &[("count", false), ("skip", true)];
 const REPLIES: &[(&str, bool)] = &[("none", false), ("lgrf2", true)];
@@ -64,40 +89,36 @@ const ALLOCATIONS: &[(&str, StrategyAllocation)] = &[
 ];
 const OPPONENTS: &[(&str, OpponentModel)] =
     &[("hh", OpponentModel::History), ("tree", OpponentModel::HistoryInTree), ("random", OpponentModel::Random)];
-const LEARNED: &str = "`playout=mast` or `playout=nst`";
+const CHANCE: &str = "the probability that the strategy chooses the move; otherwise it is random";
 
 impl PlayoutPolicy {
     pub(super) const PARAMS: &[Param<PlayoutPolicy>] = &[
         Param {
             key: "playout",
             owner: "",
-            values: "`random`, `mast`, `nst`, `mini`; `random`",
             help: "policy beyond the tree and among untried moves",
-            omitted: "random",
-            field: |playout| Some(name(playout)),
+            is_optional: true,
+            field: |playout| kind(playout, KINDS),
         },
         Param {
             key: "n",
-            owner: "`playout=nst`",
-            values: "1, 2, 3; 3",
+            owner: "playout",
             help: "the longest sequences",
-            omitted: "",
+            is_optional: false,
             field: |playout| nst_field(playout, |longest, _| choice(longest, LENGTHS)),
         },
         Param {
             key: "least",
-            owner: "`playout=nst`",
-            values: "≥ 0; 7",
+            owner: "playout",
             help: "the minimum weight of a sequence of two or three moves",
-            omitted: "",
+            is_optional: false,
             field: |playout| nst_field(playout, |_, least| finite(least, 0.0)),
         },
         Param {
             key: "waiting",
-            owner: "`playout=nst`",
-            values: "`count`, `skip`; `count`",
+            owner: "playout",
             help: "`skip` leaves moves without a choice out of sequences, such as those of roles that wait",
-            omitted: "count",
+            is_optional: true,
             field: |playout| match playout {
                 PlayoutPolicy::Learned { values: MoveValuePolicy::Nst { skips_waits, .. }, .. } => {
                     choice(skips_waits, WAITS)
@@ -107,26 +128,23 @@ impl PlayoutPolicy {
         },
         Param {
             key: "epsilon",
-            owner: LEARNED,
-            values: "0 to 1; 0.2",
+            owner: "playout",
             help: "fraction of random moves; all other moves have the highest value",
-            omitted: "",
+            is_optional: false,
             field: |playout| Some(epsilon(playout.selector()?)),
         },
         Param {
             key: "tau",
-            owner: LEARNED,
-            values: "> 0",
+            owner: "playout",
             help: "Gibbs sampling instead of `epsilon`, for goals from 0 to 100",
-            omitted: "",
+            is_optional: false,
             field: |playout| Some(tau(playout.selector()?)),
         },
         Param {
             key: "replies",
-            owner: LEARNED,
-            values: "`none`, `lgrf2`; `none`",
+            owner: "playout",
             help: "good replies to the last two moves, or to the last, take precedence",
-            omitted: "none",
+            is_optional: true,
             field: |playout| match playout {
                 PlayoutPolicy::Learned { replies, .. } => choice(replies, REPLIES),
                 _ => None,
@@ -134,58 +152,51 @@ impl PlayoutPolicy {
         },
         Param {
             key: "gamma",
-            owner: LEARNED,
-            values: "0 to 1; 1",
+            owner: "playout",
             help: "Move Decay: factor for all weights after each joint move of the match",
-            omitted: "1",
+            is_optional: true,
             field: |playout| range(&mut playout.decay()?.gamma, 0.0, 1.0),
         },
         Param {
             key: "lambda",
-            owner: LEARNED,
-            values: "0 to 1; 1",
+            owner: "playout",
             help: "Batch Decay: factor for all weights after each batch of simulations",
-            omitted: "1",
+            is_optional: true,
             field: |playout| range(&mut playout.decay()?.lambda, 0.0, 1.0),
         },
         Param {
             key: "omega",
-            owner: LEARNED,
-            values: "0 to 1; 1",
+            owner: "playout",
             help: "Simulation Decay: factor for the moves and sequences of a simulation, after each occurrence",
-            omitted: "1",
+            is_optional: true,
             field: |playout| range(&mut playout.decay()?.omega, 0.0, 1.0),
         },
         Param {
             key: "batch",
-            owner: LEARNED,
-            values: "≥ 1; 50",
+            owner: "playout",
             help: "Batch Decay: simulations of a batch",
-            omitted: "50",
+            is_optional: true,
             field: |playout| count(&mut playout.decay()?.batch, u32::MAX),
         },
         Param {
             key: "cap",
-            owner: LEARNED,
-            values: "1 to `inf`; `inf`",
+            owner: "playout",
             help: "decay by visits: the maximum weight; from there on the average is exponential",
-            omitted: "inf",
+            is_optional: true,
             field: |playout| range(&mut playout.decay()?.cap, 1.0, f64::INFINITY),
         },
         Param {
             key: "decay-alone",
-            owner: LEARNED,
-            values: "`yes`, `no`; `no`",
+            owner: "playout",
             help: "whether decay is also used in one-player games, as in [Tak et al. 2014, Table VI]",
-            omitted: "no",
+            is_optional: true,
             field: |playout| flag(&mut playout.decay()?.alone),
         },
         Param {
             key: "b",
-            owner: "`allocation=ucb` of `playout=mini`",
-            values: "≥ 0; 5",
+            owner: "allocation",
             help: "the weight of exploration, for rewards from 0 to 1",
-            omitted: "",
+            is_optional: false,
             field: |playout| match &mut playout.mini()?.allocation {
                 StrategyAllocation::Ucb { b, .. } => finite(b, 0.0),
                 _ => None,
@@ -193,10 +204,9 @@ impl PlayoutPolicy {
         },
         Param {
             key: "prior",
-            owner: "`allocation=ucb` of `playout=mini`",
-            values: "≥ 1; 1",
+            owner: "allocation",
             help: "the weight of the [expected](#prior-expectations) strategy",
-            omitted: "1",
+            is_optional: true,
             field: |playout| match &mut playout.mini()?.allocation {
                 StrategyAllocation::Ucb { prior, .. } => finite(prior, 1.0),
                 _ => None,
@@ -204,10 +214,9 @@ impl PlayoutPolicy {
         },
         Param {
             key: "floor",
-            owner: "`allocation=ucb` of `playout=mini`",
-            values: "0 to 1; 0",
+            owner: "allocation",
             help: "the minimum fraction of the simulations for a strategy",
-            omitted: "0",
+            is_optional: true,
             field: |playout| match &mut playout.mini()?.allocation {
                 StrategyAllocation::Ucb { floor, .. } => range(floor, 0.0, 1.0),
                 _ => None,
@@ -215,10 +224,9 @@ impl PlayoutPolicy {
         },
         Param {
             key: "ceiling",
-            owner: "`allocation=ucb` of `playout=mini`",
-            values: "0 to 1; 1",
+            owner: "allocation",
             help: "the maximum fraction of the simulations for a strategy",
-            omitted: "1",
+            is_optional: true,
             field: |playout| match &mut playout.mini()?.allocation {
                 StrategyAllocation::Ucb { ceiling, .. } => range(ceiling, 0.0, 1.0),
                 _ => None,
@@ -226,33 +234,60 @@ impl PlayoutPolicy {
         },
         Param {
             key: "allocation",
-            owner: "`playout=mini`",
-            values: "`ucb`, `static`, `square`, `best`; `ucb`",
+            owner: "playout",
             help: "how simulations are allocated to the strategies",
-            omitted: "ucb",
+            is_optional: true,
             field: |playout| choice(&mut playout.mini()?.allocation, ALLOCATIONS),
         },
         Param {
             key: "strategies",
-            owner: "`playout=mini`",
-            values: "some of `R+AGE+SSC+M+E+HH`; all",
+            owner: "playout",
             help: "the strategies of the own role, one per simulation",
-            omitted: "",
+            is_optional: false,
             field: |playout| some_of(&mut playout.mini()?.strategies, &Strategy::NAMES),
         },
         Param {
             key: "opponents",
-            owner: "`playout=mini`",
-            values: "`hh`, `tree`, `random`; `tree`",
+            owner: "playout",
             help: "the other roles in simulations: HH, HH only among untried moves of the tree, or random moves",
-            omitted: "tree",
+            is_optional: true,
             field: |playout| choice(&mut playout.mini()?.opponents, OPPONENTS),
         },
-        chance("pr-age", "0 to 1; 0.75", "0.75", |playout| range(&mut playout.chances()?.goal, 0.0, 1.0)),
-        chance("pr-ssc", "0 to 1; 1", "1", |playout| range(&mut playout.chances()?.symbols, 0.0, 1.0)),
-        chance("pr-m", "0 to 1; 0.85", "0.85", |playout| range(&mut playout.chances()?.mobility, 0.0, 1.0)),
-        chance("pr-e", "0 to 1; 0.8", "0.8", |playout| range(&mut playout.chances()?.exploration, 0.0, 1.0)),
-        chance("pr-hh", "0 to 1; 0.7", "0.7", |playout| range(&mut playout.chances()?.history, 0.0, 1.0)),
+        Param {
+            key: "pr-age",
+            owner: "playout",
+            help: CHANCE,
+            is_optional: true,
+            field: |playout| range(&mut playout.chances()?.goal, 0.0, 1.0),
+        },
+        Param {
+            key: "pr-ssc",
+            owner: "playout",
+            help: CHANCE,
+            is_optional: true,
+            field: |playout| range(&mut playout.chances()?.symbols, 0.0, 1.0),
+        },
+        Param {
+            key: "pr-m",
+            owner: "playout",
+            help: CHANCE,
+            is_optional: true,
+            field: |playout| range(&mut playout.chances()?.mobility, 0.0, 1.0),
+        },
+        Param {
+            key: "pr-e",
+            owner: "playout",
+            help: CHANCE,
+            is_optional: true,
+            field: |playout| range(&mut playout.chances()?.exploration, 0.0, 1.0),
+        },
+        Param {
+            key: "pr-hh",
+            owner: "playout",
+            help: CHANCE,
+            is_optional: true,
+            field: |playout| range(&mut playout.chances()?.history, 0.0, 1.0),
+        },
     ];
 
     /// Calls the visitor with a selection and this playout, without experience. The playout is for `role` until another
@@ -317,6 +352,19 @@ impl PlayoutPolicy {
         matches!(self, PlayoutPolicy::Learned { selector: Selector::Greedy { .. }, .. })
     }
 
+    /// Returns the playout with other learnt values.
+    fn learning(&self, values: MoveValuePolicy) -> PlayoutPolicy {
+        match *self {
+            PlayoutPolicy::Learned { selector, replies, decay, .. } => {
+                PlayoutPolicy::Learned { values, selector, replies, decay }
+            }
+            _ => {
+                let selector = Selector::Greedy { epsilon: EPSILON };
+                PlayoutPolicy::Learned { values, selector, replies: false, decay: Decay::NONE }
+            }
+        }
+    }
+
     fn selector(&mut self) -> Option<&mut Selector> {
         match self {
             PlayoutPolicy::Learned { selector, .. } => Some(selector),
@@ -369,17 +417,6 @@ fn decay_rates(decay: &Decay, roles: usize, tunes: impl Fn(Aspect) -> bool) -> O
     Some(gammas.into_iter().flat_map(|gamma| omegas.iter().map(move |&omega| (gamma, omega))).collect())
 }
 
-/// The probability of a strategy.
-const fn chance(
-    key: &'static str,
-    values: &'static str,
-    omitted: &'static str,
-    field: for<'a> fn(&'a mut PlayoutPolicy) -> Option<Field<'a>>,
-) -> Param<PlayoutPolicy> {
-    let help = "the probability that the strategy chooses the move; otherwise it is random";
-    Param { key, owner: "`playout=mini`", values, help, omitted, field }
-}
-
 /// Returns the field of a length or a weight of NST. Both parameters are
 /// printed if one of them is not the default.
 fn nst_field<'a>(
@@ -388,7 +425,8 @@ fn nst_field<'a>(
 ) -> Option<Field<'a>> {
     match playout {
         PlayoutPolicy::Learned { values: MoveValuePolicy::Nst { longest, least, .. }, .. } => {
-            let is_default = (*longest, *least) == (3, 7.0);
+            let own = MoveValuePolicy::Nst { longest: *longest, least: *least, skips_waits: false };
+            let is_default = own == NST;
             let field = field(longest, least)?;
             Some(if is_default { field.unprinted() } else { field })
         }
@@ -396,51 +434,20 @@ fn nst_field<'a>(
     }
 }
 
-/// Returns the parameter `playout`. From `mast` to `nst` and back, the selector, the replies and the decay stay, and the
-/// parameters of NST get their defaults. From `mini` to `mini` everything stays.
-fn name(playout: &mut PlayoutPolicy) -> Field<'_> {
-    let text = match playout {
-        PlayoutPolicy::Random => "random",
-        PlayoutPolicy::Mini(_) => "mini",
-        PlayoutPolicy::Learned { values: MoveValuePolicy::Mast, .. } => "mast",
-        PlayoutPolicy::Learned { values: MoveValuePolicy::Nst { .. }, .. } => "nst",
-    };
-    Field::new(Some(text), playout, |playout, text| {
-        Ok(match (text, playout) {
-            ("random", _) => PlayoutPolicy::Random,
-            ("mini", PlayoutPolicy::Mini(config)) => PlayoutPolicy::Mini(config.clone()),
-            ("mini", _) => PlayoutPolicy::Mini(MiniConfig::default()),
-            (name, playout) => {
-                let expected = |_| format!("expected one of random, mast, nst, mini, got `{name}`");
-                let values = one_of(name, &MOVE_VALUES).map_err(expected)?;
-                match *playout {
-                    PlayoutPolicy::Learned { selector, replies, decay, .. } => {
-                        PlayoutPolicy::Learned { values, selector, replies, decay }
-                    }
-                    _ => {
-                        let selector = Selector::Greedy { epsilon: EPSILON };
-                        PlayoutPolicy::Learned { values, selector, replies: false, decay: Decay::NONE }
-                    }
-                }
-            }
-        })
-    })
-}
-
 /// Returns the parameter `epsilon`, which replaces `tau`.
 fn epsilon(selector: &mut Selector) -> Field<'_> {
-    let text = match *selector {
+    let number = match *selector {
         Selector::Greedy { epsilon } => Some(epsilon),
         Selector::Gibbs { .. } => None,
     };
-    Field::new(text, selector, |_, text| Ok(Selector::Greedy { epsilon: number(text, 0.0, 1.0)? }))
+    Field::number(0.0, 1.0, number, selector, |epsilon| Selector::Greedy { epsilon })
 }
 
 /// Returns the parameter `tau`, which replaces `epsilon`.
 fn tau(selector: &mut Selector) -> Field<'_> {
-    let text = match *selector {
+    let number = match *selector {
         Selector::Gibbs { tau } => Some(tau),
         Selector::Greedy { .. } => None,
     };
-    Field::new(text, selector, |_, text| Ok(Selector::Gibbs { tau: number(text, f64::MIN_POSITIVE, f64::MAX)? }))
+    Field::number(f64::MIN_POSITIVE, f64::MAX, number, selector, |tau| Selector::Gibbs { tau })
 }

@@ -12,7 +12,7 @@ use crate::mcts::Decision;
 use crate::mcts::tuning::{self, Aspect, Tuning};
 use crate::memory::MemoryBudget;
 use crate::messages::suggestion;
-use crate::param_table::{self, Field, Pair, Param, ParamHelp, choice, flag, range};
+use crate::param_table::{self, Domain, Field, Pair, Param, ParamHelp, choice, flag, keys, owners, range};
 
 /// A Monte-Carlo tree search as a value.
 #[derive(Clone, PartialEq, Debug)]
@@ -40,57 +40,54 @@ pub struct SearchPolicy {
     pub budget: MemoryBudget,
 }
 
+/// Parameters of earlier versions, which are read and have no effect.
+const REMOVED: [&str; 1] = ["tune-shadow"];
+
 const DECISIONS: &[(&str, Decision)] =
     &[("average", Decision::BestAverage), ("visits", Decision::MostVisits), ("eq", Decision::EffectiveQuality)];
 
 /// The parameters that are not of selection, playout or tuning.
-const PARAMS: &[Param<SearchPolicy>] = &[
+pub(super) const PARAMS: &[Param<SearchPolicy>] = &[
     Param {
         key: "play",
         owner: "",
-        values: "`average`, `visits`, `eq`; `average`",
         help: "final move selection: highest mean reward, most visits, or highest effective quality (which looks one joint move ahead)",
-        omitted: "average",
+        is_optional: true,
         field: |search| choice(&mut search.decision, DECISIONS),
     },
     Param {
         key: "tree-gamma",
         owner: "",
-        values: "0 to 1; 1",
         help: "factor for all visits and rewards in the tree after each joint move of the match",
-        omitted: "1",
+        is_optional: true,
         field: |search| range(&mut search.tree_gamma, 0.0, 1.0),
     },
     Param {
         key: "solver",
         owner: "",
-        values: "`yes`, `no`; `no`",
         help: "whether the search [proves](#proving-in-the-tree) outcomes in the tree",
-        omitted: "no",
+        is_optional: true,
         field: |search| flag(&mut search.solver),
     },
     Param {
         key: "transpositions",
         owner: "",
-        values: "`yes`, `no`; `no`",
         help: "whether a state that is reached by different moves is one node of the tree, if the game has a network",
-        omitted: "no",
+        is_optional: true,
         field: |search| flag(&mut search.transpositions),
     },
     Param {
         key: "lanes",
         owner: "",
-        values: "1 to 512, `auto`; 1",
         help: "simulations that run [side by side](#side-by-side) in one tree",
-        omitted: "1",
+        is_optional: true,
         field: |search| Some(lanes(&mut search.lanes)),
     },
     Param {
         key: "memory",
         owner: "",
-        values: "a size, e.g. `256MiB`; the [common limit](#memory)",
-        help: "limit for the tree and for what selection and playouts learn",
-        omitted: "",
+        help: "limit for the tree and for what selection and playouts learn, by default the [common limit](#memory)",
+        is_optional: false,
         field: |search| Some(memory(&mut search.memory)),
     },
 ];
@@ -99,8 +96,8 @@ impl Default for SearchPolicy {
     /// Returns `uct`: UCB1 with C = 0.4 and random playouts.
     fn default() -> SearchPolicy {
         SearchPolicy {
-            selection: SelectionPolicy::Uct { c: 0.4 },
-            playout: PlayoutPolicy::Random,
+            selection: SelectionPolicy::default(),
+            playout: PlayoutPolicy::default(),
             decision: Decision::BestAverage,
             tree_gamma: 1.0,
             solver: false,
@@ -123,24 +120,29 @@ impl SearchPolicy {
     /// for all others.
     ///
     /// Revision 2 samples `ref = none` in LSI, and allocates the simulations of MINI-Player by rewards from 0 to 1.
-    /// Revision 3 has `opponents=tree` by default in MINI-Player.
+    /// Revision 3 has `opponents=tree` by default in MINI-Player. Revision 4 expects epsilon = 0.2 in every game.
     pub fn revision(&self) -> Option<u32> {
-        let is_lsi = self.tuning.as_ref().is_some_and(|tuning| tuning.method().name() == "lsi");
-        match &self.playout {
-            PlayoutPolicy::Mini(_) => Some(3),
-            _ => is_lsi.then_some(2),
+        match (&self.playout, &self.tuning) {
+            (PlayoutPolicy::Mini(_), _) => Some(3),
+            (_, Some(tuning)) if tuning.method().is_lsi() => Some(2),
+            (_, Some(tuning)) if tuning.expects_epsilon() => Some(4),
+            _ => None,
         }
     }
 
     /// Sets a parameter of docs/policies.md. The parameters of a selection, a playout or a tuner follow its name.
+    /// Parameters of earlier versions that no longer exist have no effect.
     ///
     /// # Errors
     /// If there is no such parameter, the search does not have it, or not of such a value: says what was expected.
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), String> {
+        if REMOVED.contains(&key) {
+            return Ok(());
+        }
         param_table::set(SelectionPolicy::PARAMS, &mut self.selection, key, text)
             .or_else(|| param_table::set(PlayoutPolicy::PARAMS, &mut self.playout, key, text))
             .or_else(|| param_table::set(PARAMS, self, key, text))
-            .or_else(|| tuning::set(&mut self.tuning, key, text))
+            .or_else(|| param_table::set(tuning::PARAMS, &mut self.tuning, key, text))
             .unwrap_or_else(|| {
                 Err(format!("unknown parameter `{key}`{}", suggestion(key, "parameters", parameter_keys())))
             })
@@ -186,7 +188,7 @@ impl SearchPolicy {
 
     /// Returns whether there is a parameter of this name.
     pub fn knows(key: &str) -> bool {
-        parameter_keys().contains(&key)
+        parameter_keys().contains(&key) || REMOVED.contains(&key)
     }
 
     /// Returns the parameters that determine the search, in order, the selection first.
@@ -194,7 +196,7 @@ impl SearchPolicy {
         let mut pairs = param_table::pairs(SelectionPolicy::PARAMS, &self.selection);
         pairs.extend(param_table::pairs(PlayoutPolicy::PARAMS, &self.playout));
         pairs.extend(param_table::pairs(PARAMS, self));
-        pairs.extend(tuning::pairs(&self.tuning));
+        pairs.extend(param_table::pairs(tuning::PARAMS, &self.tuning));
         pairs
     }
 }
@@ -209,13 +211,20 @@ impl fmt::Display for SearchPolicy {
     }
 }
 
+/// Returns a notice if the text of a policy has parameters of earlier versions, which have no effect.
+pub fn removal_notice(text: &str) -> Option<String> {
+    let key = |word: &str| word.split_once('=').map(|(key, _)| key.trim().to_owned());
+    let removed = text.split(',').filter_map(key).find(|key| REMOVED.contains(&key.as_str()))?;
+    Some(format!("`{text}`: the parameter `{removed}` was removed and has no effect"))
+}
+
 /// Returns the documentation of all parameters.
 pub fn parameters() -> Vec<ParamHelp> {
     [
         param_table::help(SelectionPolicy::PARAMS),
         param_table::help(PlayoutPolicy::PARAMS),
         param_table::help(PARAMS),
-        tuning::param_help(),
+        param_table::help(tuning::PARAMS),
     ]
     .concat()
 }
@@ -229,16 +238,13 @@ pub fn parameter_table() -> Vec<String> {
 
 /// Returns the place of a parameter among those of a table: parameters that others belong to come first.
 pub(super) fn precedence(key: &str) -> usize {
-    const FIRST: [&str; 4] = ["selection", "playout", "allocation", "tune"];
-    FIRST.iter().position(|first| *first == key).unwrap_or(FIRST.len())
+    let search = owners(SelectionPolicy::PARAMS).chain(owners(PlayoutPolicy::PARAMS)).chain(owners(PARAMS));
+    search.chain(owners(tuning::PARAMS)).position(|owner| owner == key).unwrap_or(usize::MAX)
 }
 
 fn parameter_keys() -> Vec<&'static str> {
-    fn keys<T>(params: &'static [Param<T>]) -> impl Iterator<Item = &'static str> {
-        params.iter().map(|param| param.key)
-    }
     let search = keys(SelectionPolicy::PARAMS).chain(keys(PlayoutPolicy::PARAMS)).chain(keys(PARAMS));
-    search.chain(tuning::keys()).collect()
+    search.chain(keys(tuning::PARAMS)).collect()
 }
 
 /// Returns the parameter `memory`.
@@ -247,9 +253,9 @@ fn memory(bytes: &mut Option<u64>) -> Field<'_> {
         mebibytes if mebibytes << 20 == bytes => format!("{mebibytes}MiB"),
         _ => bytes.to_string(),
     });
-    Field::new(text, bytes, |_, text| match text.parse() {
-        Ok(ByteSize(bytes @ 1..)) => Ok(Some(bytes)),
-        _ => Err(format!("expected a size such as `64MiB` or `2GB`, got `{text}`")),
+    Field::new(Domain::Size, text, bytes, |_, text| match text.parse() {
+        Ok(ByteSize(bytes @ 1..)) => Some(Some(bytes)),
+        _ => None,
     })
 }
 
@@ -260,10 +266,9 @@ fn lanes(parallelism: &mut Parallelism) -> Field<'_> {
         Parallelism::Lanes(lanes) => lanes.to_string(),
         Parallelism::Auto => "auto".to_owned(),
     };
-    Field::new(Some(text), parallelism, |_, text| match text.parse() {
-        Ok(1) => Ok(Parallelism::One),
-        Ok(lanes @ 2..=LANES) => Ok(Parallelism::Lanes(lanes)),
-        _ if text == "auto" => Ok(Parallelism::Auto),
-        _ => Err(format!("expected a whole number from 1 to {LANES} or `auto`, got `{text}`")),
+    Field::whole(LANES as u32, Some("auto"), Some(text), parallelism, |_, lanes| match lanes {
+        Some(1) => Parallelism::One,
+        Some(lanes) => Parallelism::Lanes(lanes as usize),
+        None => Parallelism::Auto,
     })
 }

@@ -1,12 +1,13 @@
 //! Selection policies as parts of a policy.
 //!
 //! A new selection policy is a file in `mcts/selection`, its line in `mcts/selection/mod.rs`, and in this file a variant
-//! of [`SelectionPolicy`], its name, its parameters, and its arm in [`SelectionPolicy::visit`].
+//! of [`SelectionPolicy`], its row in `KINDS`, rows of its parameters in `PARAMS`, and its arm in
+//! [`SelectionPolicy::visit`].
 
 use super::visitor::SelectionVisitor;
 use crate::game::Game;
 use crate::mcts::{Grave, GraveForm, GraveSettings, Uct};
-use crate::param_table::{Field, Param, choice, finite, range};
+use crate::param_table::{Kind, Param, choice, finite, kind, range};
 
 /// The choice of moves in the tree.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -20,48 +21,65 @@ pub enum SelectionPolicy {
     Grave(GraveSettings),
 }
 
+const KINDS: &[Kind<SelectionPolicy>] = &[
+    Kind {
+        name: "uct",
+        is: |selection| matches!(selection, SelectionPolicy::Uct { .. }),
+        make: |selection| SelectionPolicy::Uct { c: selection.c() },
+    },
+    Kind {
+        name: "grave",
+        is: |selection| matches!(selection, SelectionPolicy::Grave(_)),
+        make: |selection| match selection {
+            SelectionPolicy::Grave(settings) => SelectionPolicy::Grave(*settings),
+            other => SelectionPolicy::Grave(GraveSettings { c: other.c(), ..GraveSettings::BASE }),
+        },
+    },
+];
 const FORMS: &[(&str, GraveForm)] = &[("paper", GraveForm::Paper), ("authors", GraveForm::Authors)];
+
+impl Default for SelectionPolicy {
+    /// Returns UCB1 with C = 0.4.
+    fn default() -> SelectionPolicy {
+        SelectionPolicy::Uct { c: 0.4 }
+    }
+}
 
 impl SelectionPolicy {
     pub(super) const PARAMS: &[Param<SelectionPolicy>] = &[
         Param {
             key: "selection",
             owner: "",
-            values: "`uct`, `grave`; `uct`",
-            help: "selection in the tree",
-            omitted: "",
-            field: |policy| Some(selection(policy)),
+            help: "selection in the tree, which keeps `c`",
+            is_optional: false,
+            field: |selection| kind(selection, KINDS),
         },
         Param {
             key: "c",
             owner: "",
-            values: "≥ 0; 0.4, `grave` 0.2",
-            help: "exploration constant, for rewards from 0 to 1. CadiaPlayer's unpublished constant is assumed to be 40 for goals from 0 to 100",
-            omitted: "",
-            field: |selection| finite(selection.c(), 0.0),
+            help: "exploration constant, for rewards from 0 to 1; policies such as `grave` have their own. CadiaPlayer's unpublished constant is assumed to be 40 for goals from 0 to 100",
+            is_optional: false,
+            field: |selection| finite(selection.c_mut(), 0.0),
         },
         Param {
             key: "k",
-            owner: "`selection=grave`",
-            values: "0 to `inf`; 250",
+            owner: "selection",
             help: "the number of visits at which a node's own values and AMAF values have equal weight. 0 is plain UCT",
-            omitted: "",
+            is_optional: false,
             field: |selection| range(&mut selection.grave()?.k, 0.0, f64::INFINITY),
         },
         Param {
             key: "ref",
-            owner: "`selection=grave`",
-            values: "0 to `inf`; 50",
+            owner: "selection",
             help: "the number of visits from which a node's AMAF values are used. 0 is RAVE, `inf` HRAVE",
-            omitted: "",
+            is_optional: false,
             field: |selection| range(&mut selection.grave()?.reference, 0.0, f64::INFINITY),
         },
         Param {
             key: "form",
-            owner: "`selection=grave`",
-            values: "`paper`, `authors`; `paper`",
+            owner: "selection",
             help: "`paper` tries untried moves first, chosen by the playout. `authors` gives them the value AMAF + 1 (1 without AMAF value), and chooses any move within 0.01 of the best",
-            omitted: "paper",
+            is_optional: true,
             field: |selection| choice(&mut selection.grave()?.form, FORMS),
         },
     ];
@@ -79,7 +97,13 @@ impl SelectionPolicy {
         matches!(self, SelectionPolicy::Grave(_))
     }
 
-    fn c(&mut self) -> &mut f64 {
+    fn c(self) -> f64 {
+        match self {
+            SelectionPolicy::Uct { c } | SelectionPolicy::Grave(GraveSettings { c, .. }) => c,
+        }
+    }
+
+    fn c_mut(&mut self) -> &mut f64 {
         match self {
             SelectionPolicy::Uct { c } | SelectionPolicy::Grave(GraveSettings { c, .. }) => c,
         }
@@ -91,18 +115,4 @@ impl SelectionPolicy {
             SelectionPolicy::Uct { .. } => None,
         }
     }
-}
-
-/// Returns the parameter `selection`, which leaves C as it is.
-fn selection(selection: &mut SelectionPolicy) -> Field<'_> {
-    let c = *selection.c();
-    let text = if selection.is_grave() { "grave" } else { "uct" };
-    Field::new(Some(text), selection, move |selection, text| match (text, selection) {
-        ("uct", _) => Ok(SelectionPolicy::Uct { c }),
-        ("grave", SelectionPolicy::Uct { .. }) => {
-            Ok(SelectionPolicy::Grave(GraveSettings { c, ..GraveSettings::BASE }))
-        }
-        ("grave", grave) => Ok(*grave),
-        _ => Err(format!("expected one of uct, grave, got `{text}`")),
-    })
 }

@@ -176,9 +176,6 @@ fn network_text(network: &NetworkInfo) -> String {
     if let [first, .., last] = &network.step_counter[..] {
         kind.push(format!("steps counted from {first} to {last}"));
     }
-    if network.accumulates {
-        kind.push("effects of moves persist".into());
-    }
     let rows = [("components", size), ("roles", network.roles.join(" ")), ("kind", kind.join(", "))];
     rows.map(|(label, text)| labelled(label, text)).join("\n")
 }

@@ -12,6 +12,7 @@ use sternhalma_engine::{Distances, GameSetup};
 use sternhalma_ggp::arena::{
     ArenaError, Backend, Origin, RulesEngine, Schedule, Tournament, rules_backend, rulesheet_errors,
 };
+use sternhalma_ggp::policy::removal_notice;
 use sternhalma_ggp::{MemoryBudget, Policy};
 
 use crate::args::player::{distances, roster};
@@ -64,7 +65,12 @@ fn open_rules(
 ) -> Result<Box<dyn Backend>> {
     let text = read_rules(path)?;
     let policy = |player: &PlayerEntry| match player.kind()? {
-        PlayerKind::BuiltIn(text) => Ok(text.parse::<Policy>()?),
+        PlayerKind::BuiltIn(text) => {
+            if let Some(notice) = removal_notice(text) {
+                status!("{notice}");
+            }
+            Ok(text.parse::<Policy>()?)
+        }
         PlayerKind::External(command) => {
             bail!("{command}: a UGI program can only play Chinese Checkers; for rulesheets use `ggp-match`")
         }

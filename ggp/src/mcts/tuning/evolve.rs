@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_replaced_value_is_no_longer_expected() {
-        let mut space = Space::of(&[Aspect::Epsilon]).unwrap().expecting(false);
+        let mut space = Space::of(&[Aspect::Epsilon]).unwrap().expecting();
         let expected = space.expected(0).unwrap();
         let mut rng = Rng::seed_from_u64(1);
         assert!(space.evolve(|setting| Some(-(setting.value as f64)), &mut rng));

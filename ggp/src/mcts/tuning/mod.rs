@@ -15,8 +15,8 @@
 //!   tested value is updated. Candidates that are drawn twice count once. Halving compares means over all phases.
 //! - MAB counts each simulation of a batch as a play of its arm.
 //!
-//! A new method is a file with the algorithm, and in this file a variant of [`Method`], its arms in the `match`es, and
-//! rows in the tables `Method::NAMES` and `Method::PARAMS`.
+//! A new method is a file with the algorithm, and in this file a variant of [`Method`] and of `MethodState`, their arms
+//! in the `match`es, none of which has a default, a row in the table `KINDS`, and rows of its parameters in `PARAMS`.
 //!
 //! ```
 //! use rand::SeedableRng;
@@ -48,19 +48,16 @@ mod ranked;
 mod space;
 #[cfg(test)]
 mod testing;
-mod text;
 mod tuners;
 mod ucb;
 
 pub use bits::{MAX_COMBINATIONS, MAX_PARAMETERS, MAX_VALUES};
 pub use error::TuningError;
 pub use space::{Combination, Space};
-pub(crate) use text::{keys, pairs, param_help, set};
-pub use tuners::Tuning;
 pub(crate) use tuners::{Tuned, Tuners};
 
 pub use super::params::{Aspect, Parameter, ParameterId, ParameterValue};
-use crate::param_table::{Field, Param, count, finite, range, whole};
+use crate::param_table::{Field, Kind, Param, count, finite, kind, range, some_of};
 use crate::rng::Rng;
 use he::He;
 use lsi::Lsi;
@@ -118,107 +115,7 @@ pub enum Method {
 /// The C of UCB1 in [Sironi and Winands 2018, section 5.1].
 const C: f64 = 0.7;
 
-/// A method by the name that policies use, and its default settings.
-type NamedMethod = (&'static str, fn() -> Method);
-
 impl Method {
-    /// The methods by the names that policies use.
-    pub(crate) const NAMES: [NamedMethod; 5] = [
-        ("mab", Method::mab),
-        ("he", Method::he),
-        ("nmc", Method::nmc),
-        ("local-nmc", Method::local_nmc),
-        ("lsi", Method::lsi),
-    ];
-
-    /// The parameters of policies that belong to some methods.
-    pub(crate) const PARAMS: &[Param<Method>] = &[
-        Param {
-            key: "tune-c",
-            owner: "`tune=mab`, `he` or `nmc`",
-            values: "≥ 0; 0.7",
-            help: "C of the tuner's UCB1",
-            omitted: "",
-            field: |method| match method {
-                Method::Mab { c, .. } | Method::He { c } | Method::Nmc { c, .. } => finite(c, 0.0),
-                _ => None,
-            },
-        },
-        Param {
-            key: "tune-batch",
-            owner: "`tune=mab`",
-            values: "≥ 1; 10",
-            help: "simulations per combination",
-            omitted: "",
-            field: |method| match method {
-                Method::Mab { batch, .. } => count(batch, u32::MAX),
-                _ => None,
-            },
-        },
-        Param {
-            key: "tune-epsilon",
-            owner: "`tune=nmc`",
-            values: "0 to 1; 0.75",
-            help: "the fraction of exploration; 1 is `local-nmc`",
-            omitted: "",
-            field: |method| match method {
-                Method::Nmc { epsilon0, .. } => range(epsilon0, 0.0, 1.0),
-                _ => None,
-            },
-        },
-        Param {
-            key: "tune-prior",
-            owner: "`tune=nmc` or `local-nmc`",
-            values: "≥ 1; 1",
-            help: "the weight of the [expected](#prior-expectations) values",
-            omitted: "1",
-            field: |method| match method {
-                Method::Nmc { prior, .. } => finite(prior, 1.0),
-                _ => None,
-            },
-        },
-        Param {
-            key: "tune-generate",
-            owner: "`tune=lsi`",
-            values: "≥ 1, `auto`; 75000",
-            help: "N_g, simulations that test values; `auto` derives all three numbers from the game",
-            omitted: "",
-            field: generate,
-        },
-        Param {
-            key: "tune-evaluate",
-            owner: "`tune=lsi` without `tune-generate=auto`",
-            values: "≥ 1; 25000",
-            help: "N_e, simulations that compare combinations",
-            omitted: "",
-            field: |method| match method {
-                Method::Lsi { evaluate, .. } => count(evaluate, u32::MAX),
-                _ => None,
-            },
-        },
-        Param {
-            key: "tune-candidates",
-            owner: "`tune=lsi` without `tune-generate=auto`",
-            values: "≥ 1; 2000",
-            help: "k, combinations that are drawn. With a fraction of the paper's simulations, use the same fraction of all three numbers",
-            omitted: "",
-            field: |method| match method {
-                Method::Lsi { candidates, .. } => count(candidates, MAX_COMBINATIONS as u32),
-                _ => None,
-            },
-        },
-    ];
-
-    /// Returns the name of the method, as policies print it.
-    pub(crate) fn name(&self) -> &'static str {
-        match self {
-            Method::Mab { .. } => "mab",
-            Method::He { .. } => "he",
-            Method::Nmc { .. } => "nmc",
-            Method::Lsi { .. } | Method::LsiAuto => "lsi",
-        }
-    }
-
     /// Creates P_MAB of [Sironi and Winands 2018, section 5.1].
     pub fn mab() -> Method {
         Method::Mab { c: C, batch: 10 }
@@ -255,14 +152,25 @@ impl Method {
         Ok(Tuner { method: self.clone(), space: space.clone(), state, chosen: None, played })
     }
 
+    /// Returns whether the method is LSI.
+    pub(crate) fn is_lsi(&self) -> bool {
+        matches!(self, Method::Lsi { .. } | Method::LsiAuto)
+    }
+
     /// Returns whether the method uses the expected values of the space.
-    pub(crate) fn uses_expectations(&self) -> bool {
-        matches!(*self, Method::Nmc { prior, .. } if prior > 1.0)
+    fn uses_expectations(&self) -> bool {
+        match *self {
+            Method::Nmc { prior, .. } => prior > 1.0,
+            Method::Mab { .. } | Method::He { .. } | Method::Lsi { .. } | Method::LsiAuto => false,
+        }
     }
 
     /// Returns whether values may evolve: LSI tests each value once.
     fn evolves(&self) -> bool {
-        !matches!(self, Method::Lsi { .. } | Method::LsiAuto)
+        match self {
+            Method::Mab { .. } | Method::He { .. } | Method::Nmc { .. } => true,
+            Method::Lsi { .. } | Method::LsiAuto => false,
+        }
     }
 
     fn state(&self, space: &Space, rng: &mut Rng) -> MethodState {
@@ -278,41 +186,212 @@ impl Method {
     }
 
     fn check(&self) -> Result<(), TuningError> {
-        if let Method::Mab { c, .. } | Method::He { c } | Method::Nmc { c, .. } = *self
-            && !(c.is_finite() && c >= 0.0)
-        {
-            return Err(TuningError::C { c });
-        }
+        let check_c = |c: f64| if c.is_finite() && c >= 0.0 { Ok(()) } else { Err(TuningError::C { c }) };
         match *self {
-            Method::Mab { batch: 0, .. } => Err(TuningError::Batch),
-            Method::Nmc { epsilon0, .. } if !(0.0..=1.0).contains(&epsilon0) => Err(TuningError::Epsilon0 { epsilon0 }),
-            Method::Nmc { prior, .. } if !(prior.is_finite() && prior >= 1.0) => Err(TuningError::Prior { prior }),
+            Method::Mab { c, batch } => check_c(c).and(if batch == 0 { Err(TuningError::Batch) } else { Ok(()) }),
+            Method::He { c } => check_c(c),
+            Method::Nmc { c, epsilon0, prior } => match check_c(c) {
+                Ok(()) if !(0.0..=1.0).contains(&epsilon0) => Err(TuningError::Epsilon0 { epsilon0 }),
+                Ok(()) if !(prior.is_finite() && prior >= 1.0) => Err(TuningError::Prior { prior }),
+                checked => checked,
+            },
             Method::Lsi { candidates, .. } if !(1..=MAX_COMBINATIONS as u32).contains(&candidates) => {
                 Err(TuningError::Candidates { candidates })
             }
-            _ => Ok(()),
+            Method::Lsi { .. } | Method::LsiAuto => Ok(()),
         }
     }
 }
 
+/// The tuners by the names that policies use. NMC and LSI are printed by one name each.
+const KINDS: &[Kind<Option<Tuning>>] = &[
+    Kind { name: "none", is: |tuning| tuning.is_none(), make: |_| None },
+    Kind { name: "mab", is: |tuning| matches!(method(tuning), Some(Method::Mab { .. })), make: |_| by(Method::mab()) },
+    Kind { name: "he", is: |tuning| matches!(method(tuning), Some(Method::He { .. })), make: |_| by(Method::he()) },
+    Kind { name: "nmc", is: |tuning| matches!(method(tuning), Some(Method::Nmc { .. })), make: |_| by(Method::nmc()) },
+    Kind { name: "local-nmc", is: |_| false, make: |_| by(Method::local_nmc()) },
+    Kind { name: "lsi", is: |tuning| method(tuning).is_some_and(Method::is_lsi), make: |_| by(Method::lsi()) },
+];
+
+/// The parameters of tuning.
+pub(crate) const PARAMS: &[Param<Option<Tuning>>] = &[
+    Param {
+        key: "tune",
+        owner: "",
+        help: "the tuner, one per role, that sets parameters before each simulation",
+        is_optional: true,
+        field: |tuning| kind(tuning, KINDS),
+    },
+    Param {
+        key: "tune-c",
+        owner: "tune",
+        help: "C of the tuner's UCB1",
+        is_optional: false,
+        field: |tuning| match method_mut(tuning)? {
+            Method::Mab { c, .. } | Method::He { c } | Method::Nmc { c, .. } => finite(c, 0.0),
+            _ => None,
+        },
+    },
+    Param {
+        key: "tune-batch",
+        owner: "tune",
+        help: "simulations per combination",
+        is_optional: false,
+        field: |tuning| match method_mut(tuning)? {
+            Method::Mab { batch, .. } => count(batch, u32::MAX),
+            _ => None,
+        },
+    },
+    Param {
+        key: "tune-epsilon",
+        owner: "tune",
+        help: "the fraction of exploration; 1 is `local-nmc`",
+        is_optional: false,
+        field: |tuning| match method_mut(tuning)? {
+            Method::Nmc { epsilon0, .. } => range(epsilon0, 0.0, 1.0),
+            _ => None,
+        },
+    },
+    Param {
+        key: "tune-prior",
+        owner: "tune",
+        help: "the weight of the [expected](#prior-expectations) values",
+        is_optional: true,
+        field: |tuning| match method_mut(tuning)? {
+            Method::Nmc { prior, .. } => finite(prior, 1.0),
+            _ => None,
+        },
+    },
+    Param {
+        key: "tune-generate",
+        owner: "tune",
+        help: "N_g, simulations that test values; `auto` derives all three numbers from the game",
+        is_optional: false,
+        field: generate,
+    },
+    Param {
+        key: "tune-evaluate",
+        owner: "tune-generate",
+        help: "N_e, simulations that compare combinations",
+        is_optional: false,
+        field: |tuning| match method_mut(tuning)? {
+            Method::Lsi { evaluate, .. } => count(evaluate, u32::MAX),
+            _ => None,
+        },
+    },
+    Param {
+        key: "tune-candidates",
+        owner: "tune-generate",
+        help: "k, combinations that are drawn. With a fraction of the paper's simulations, use the same fraction of all three numbers",
+        is_optional: false,
+        field: |tuning| match method_mut(tuning)? {
+            Method::Lsi { candidates, .. } => count(candidates, MAX_COMBINATIONS as u32),
+            _ => None,
+        },
+    },
+    Param {
+        key: "tune-what",
+        owner: "tune",
+        help: "the tuned parameters. With GRAVE these are C, K, ref and epsilon. Other searches that learn can tune the source of move values (random moves, MAST or NST), epsilon, gamma and omega",
+        is_optional: true,
+        field: |tuning| some_of(&mut tuning.as_mut()?.aspects, &Aspect::NAMES),
+    },
+    Param {
+        key: "tune-evolve",
+        owner: "tune",
+        help: "the number of simulations after which the worst value of each parameter is replaced by one near its best",
+        is_optional: false,
+        field: |tuning| {
+            let evolve = &mut tuning.as_mut().filter(|tuning| tuning.method.evolves())?.evolve;
+            Some(Field::whole(u32::MAX, None, *evolve, evolve, |_, simulations| simulations))
+        },
+    },
+];
+
+fn method(tuning: &Option<Tuning>) -> Option<&Method> {
+    tuning.as_ref().map(|tuning| &tuning.method)
+}
+
+fn method_mut(tuning: &mut Option<Tuning>) -> Option<&mut Method> {
+    tuning.as_mut().map(|tuning| &mut tuning.method)
+}
+
+/// Tunes GRAVE by a method.
+fn by(method: Method) -> Option<Tuning> {
+    Tuning::new(method, vec![Aspect::Grave]).ok()
+}
+
 /// Returns the parameter `tune-generate` of LSI: `auto` changes the method.
-fn generate(method: &mut Method) -> Option<Field<'_>> {
+fn generate(tuning: &mut Option<Tuning>) -> Option<Field<'_>> {
+    let method = method_mut(tuning)?;
     let text = match method {
         Method::LsiAuto => "auto".to_owned(),
         Method::Lsi { generate, .. } => generate.to_string(),
         _ => return None,
     };
-    Some(Field::new(Some(text), method, |method, text| {
-        if text == "auto" {
-            return Ok(Method::LsiAuto);
-        }
-        let simulations = whole(text, u32::MAX)?;
+    Some(Field::whole(u32::MAX, Some("auto"), Some(text), method, |method, simulations| {
+        let Some(simulations) = simulations else { return Method::LsiAuto };
         let mut method = if *method == Method::LsiAuto { Method::lsi() } else { method.clone() };
         if let Method::Lsi { generate, .. } = &mut method {
             *generate = simulations;
         }
-        Ok(method)
+        method
     }))
+}
+
+/// The tuning of the parameters of a search while it runs. The settings are valid.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tuning {
+    method: Method,
+    /// At least one.
+    aspects: Vec<Aspect>,
+    /// At least 1.
+    evolve: Option<u32>,
+}
+
+impl Tuning {
+    /// Tunes some aspects of a search by a method.
+    ///
+    /// # Errors
+    /// If a number of the method is invalid, or there are no aspects.
+    pub fn new(method: Method, mut aspects: Vec<Aspect>) -> Result<Tuning, TuningError> {
+        method.check()?;
+        if aspects.is_empty() {
+            return Err(TuningError::NoParameters);
+        }
+        aspects.sort_unstable();
+        aspects.dedup();
+        Ok(Tuning { method, aspects, evolve: None })
+    }
+
+    /// Replaces the worst value of each parameter by a value near its best and restarts the method, after every
+    /// `simulations` simulations; at least 1. LSI, which tests each value once,
+    /// ignores this setting.
+    #[must_use]
+    pub fn evolving(mut self, simulations: u32) -> Tuning {
+        self.evolve = Some(simulations.max(1)).filter(|_| self.method.evolves());
+        self
+    }
+
+    /// Returns the method.
+    pub fn method(&self) -> &Method {
+        &self.method
+    }
+
+    /// Returns the tuned aspects, in order.
+    pub fn aspects(&self) -> &[Aspect] {
+        &self.aspects
+    }
+
+    /// Returns whether an aspect is tuned.
+    pub(crate) fn tunes(&self, aspect: Aspect) -> bool {
+        self.aspects.contains(&aspect)
+    }
+
+    /// Returns whether the method uses the expected value of an ε that is not that of GRAVE.
+    pub(crate) fn expects_epsilon(&self) -> bool {
+        self.method.uses_expectations() && self.tunes(Aspect::Epsilon) && !self.tunes(Aspect::Grave)
+    }
 }
 
 /// Chooses the parameters of simulations for one role, and learns from the rewards.
@@ -397,8 +476,9 @@ impl Tuner {
 
     /// Sets the number of simulations that the whole match will probably have. Only [`Method::LsiAuto`] uses it.
     pub fn expect(&mut self, simulations: u32) {
-        if let MethodState::Lsi(lsi) = &mut self.state {
-            lsi.settle(simulations);
+        match &mut self.state {
+            MethodState::Lsi(lsi) => lsi.settle(simulations),
+            MethodState::Mab(_) | MethodState::He(_) | MethodState::Nmc(_) => {}
         }
     }
 
@@ -424,9 +504,10 @@ mod tests {
     #[test]
     fn rewards_are_counted_for_each_value_of_completed_simulations() {
         let space = Space::grave_mast();
-        for (name, method) in Method::NAMES {
+        for Kind { name, make, .. } in KINDS {
+            let Some(tuning) = make(&None) else { continue };
             let mut rng = Rng::seed_from_u64(3);
-            let mut tuner = method().tuner(&space, &mut rng).unwrap();
+            let mut tuner = tuning.method.tuner(&space, &mut rng).unwrap();
             let mut played = Vec::new();
             for i in 0..2_000 {
                 let chosen = tuner.choose(&mut rng);

@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn an_expected_value_has_the_square_of_the_prior_while_all_are_equal() {
-        let space = Space::grave_mast().expecting(false);
+        let space = Space::grave_mast().expecting();
         let mut rng = Rng::seed_from_u64(6);
         let mut nmc = Nmc::new(&space, 0.7, 1.0, 4.0);
         let epsilon = space.position(ParameterId::Epsilon).unwrap();

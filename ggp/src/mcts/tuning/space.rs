@@ -193,10 +193,10 @@ impl Space {
     }
 
     /// Returns the space with an expected best value for each parameter that has such a value.
-    pub(super) fn expecting(mut self, accumulates: bool) -> Space {
+    pub(super) fn expecting(mut self) -> Space {
         let tunes_grave = self.position(ParameterId::C).is_some();
         for (expected, parameter) in self.expected.iter_mut().zip(&self.parameters) {
-            *expected = parameter.expected(tunes_grave, accumulates);
+            *expected = parameter.expected(tunes_grave);
         }
         self
     }
@@ -369,15 +369,14 @@ mod tests {
 
     #[test]
     fn expected_values_are_those_of_the_aspects() {
-        let expected = |aspects: &[Aspect], accumulates| {
-            let space = Space::of(aspects).unwrap().expecting(accumulates);
+        let expected = |aspects: &[Aspect]| {
+            let space = Space::of(aspects).unwrap().expecting();
             let value = |parameter: usize| Some(space.parameters()[parameter].values[space.expected(parameter)?]);
             (0..space.parameters().len()).map(|parameter| value(parameter).unwrap().to_string()).collect::<Vec<_>>()
         };
         use Aspect::*;
         let own = [Playout, Epsilon, Gamma, Omega];
-        assert_eq!(expected(&own, false), ["Nst", "0.2", "1", "0.97"]);
-        assert_eq!(expected(&own, true), ["Nst", "0.4", "1", "0.97"]);
-        assert_eq!(expected(&[Grave], false), ["0.2", "250", "50", "0.4"]);
+        assert_eq!(expected(&own), ["Nst", "0.2", "1", "0.97"]);
+        assert_eq!(expected(&[Grave]), ["0.2", "250", "50", "0.4"]);
     }
 }

@@ -2,71 +2,9 @@
 
 use rand::SeedableRng;
 
-use super::{Combination, MAX_VALUES, Method, Space, Tuner, TuningError};
-use crate::mcts::params::{Aspect, ParamOverrides, Parameter, ParameterId, ParameterValue};
+use super::{Combination, MAX_VALUES, Space, Tuner, Tuning, TuningError};
+use crate::mcts::params::{ParamOverrides, Parameter, ParameterId, ParameterValue};
 use crate::rng::Rng;
-
-/// The tuning of the parameters of a search while it runs. The settings are valid.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Tuning {
-    pub(super) method: Method,
-    /// At least one.
-    pub(super) aspects: Vec<Aspect>,
-    /// At least 1.
-    pub(super) evolve: Option<u32>,
-    pub(super) shadow: bool,
-}
-
-impl Tuning {
-    /// Tunes some aspects of a search by a method.
-    ///
-    /// # Errors
-    /// If a number of the method is invalid, or there are no aspects.
-    pub fn new(method: Method, mut aspects: Vec<Aspect>) -> Result<Tuning, TuningError> {
-        method.check()?;
-        if aspects.is_empty() {
-            return Err(TuningError::NoParameters);
-        }
-        aspects.sort_unstable();
-        aspects.dedup();
-        Ok(Tuning { method, aspects, evolve: None, shadow: false })
-    }
-
-    /// Replaces the worst value of each parameter by a value near its best and restarts the method, after every
-    /// `simulations` simulations; at least 1. LSI, which tests each value once,
-    /// ignores this setting.
-    #[must_use]
-    pub fn evolving(mut self, simulations: u32) -> Tuning {
-        self.evolve = Some(simulations.max(1)).filter(|_| self.method.evolves());
-        self
-    }
-
-    /// Runs the tuners but ignores their choices, to measure the time that tuning takes.
-    #[must_use]
-    pub fn in_shadow(self) -> Tuning {
-        Tuning { shadow: true, ..self }
-    }
-
-    /// Returns the method.
-    pub fn method(&self) -> &Method {
-        &self.method
-    }
-
-    /// Returns the tuned aspects, in order.
-    pub fn aspects(&self) -> &[Aspect] {
-        &self.aspects
-    }
-
-    /// Returns whether an aspect is tuned, and not in shadow.
-    pub(crate) fn tunes(&self, aspect: Aspect) -> bool {
-        !self.shadow && self.aspects.contains(&aspect)
-    }
-
-    /// Returns whether the method uses the expected values of parameters.
-    pub(crate) fn uses_expectations(&self) -> bool {
-        self.method.uses_expectations()
-    }
-}
 
 /// The tuners of a match.
 #[derive(Clone, Debug)]
@@ -75,9 +13,8 @@ pub(crate) struct Tuners {
     /// By role and parameter.
     values: Vec<Vec<Values>>,
     evolve: Option<u32>,
-    shadow: bool,
     progress: MatchProgress,
-    /// Separate from the generator of the search, so that tuning in shadow changes nothing.
+    /// Separate from the generator of the search.
     rng: Rng,
 }
 
@@ -140,22 +77,20 @@ impl MatchProgress {
 }
 
 impl Tuners {
-    /// Creates tuners without experience. `accumulates` says whether moves mostly add permanent facts
-    /// ([`PolicyGame::accumulates`](crate::policy::PolicyGame::accumulates)).
+    /// Creates tuners without experience.
     ///
     /// # Errors
     /// If a number of the method is invalid, or there is nothing to tune. A
     /// [`Tuning`] never causes these errors.
-    pub fn new(tuning: &Tuning, roles: usize, accumulates: bool, seed: u64) -> Result<Tuners, TuningError> {
+    pub fn new(tuning: &Tuning, roles: usize, seed: u64) -> Result<Tuners, TuningError> {
         // A stream that differs from that of the search with the same seed.
         let mut rng = Rng::seed_from_u64(!seed);
-        let space = Space::of(&tuning.aspects)?.expecting(accumulates);
+        let space = Space::of(&tuning.aspects)?.expecting();
         let by_role: Vec<Tuner> =
             (0..roles).map(|_| tuning.method.tuner(&space, &mut rng)).collect::<Result<_, TuningError>>()?;
         let values = by_role.iter().map(|tuner| Values::all(tuner.space())).collect();
         let progress = MatchProgress::default();
-        let (evolve, shadow) = (tuning.evolve, tuning.shadow);
-        Ok(Tuners { by_role, values, evolve, shadow, progress, rng })
+        Ok(Tuners { by_role, values, evolve: tuning.evolve, progress, rng })
     }
 
     /// Chooses the parameters of each role for a simulation.
@@ -174,9 +109,6 @@ impl Tuners {
         for (role, tuner) in self.by_role.iter_mut().enumerate() {
             let chosen = tuner.choose(&mut self.rng);
             tuned.chosen.push(chosen);
-            if self.shadow {
-                continue;
-            }
             let mut overrides = ParamOverrides::default();
             for (parameter, Values { id, values }) in self.values[role].iter().enumerate() {
                 id.apply(values[chosen.index(parameter)], &mut overrides);
@@ -216,21 +148,23 @@ impl Tuners {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mcts::params::Aspect;
+    use crate::mcts::tuning::Method;
 
     #[test]
     fn invalid_settings_are_errors() {
         let invalid = Method::He { c: f64::NAN };
         assert!(matches!(Tuning::new(invalid.clone(), vec![Aspect::Epsilon]), Err(TuningError::C { .. })));
         assert_eq!(Tuning::new(Method::he(), Vec::new()), Err(TuningError::NoParameters));
-        let tuning = |method, aspects| Tuning { method, aspects, evolve: None, shadow: false };
-        assert!(Tuners::new(&tuning(invalid, vec![Aspect::Epsilon]), 2, false, 1).is_err());
-        assert!(Tuners::new(&tuning(Method::he(), Vec::new()), 2, false, 1).is_err());
+        let tuning = |method, aspects| Tuning { method, aspects, evolve: None };
+        assert!(Tuners::new(&tuning(invalid, vec![Aspect::Epsilon]), 2, 1).is_err());
+        assert!(Tuners::new(&tuning(Method::he(), Vec::new()), 2, 1).is_err());
     }
 
     #[test]
     fn the_length_of_a_match_is_estimated_from_its_first_moves() {
         let tuning = Tuning::new(Method::LsiAuto, vec![Aspect::Playout]).unwrap();
-        let mut tuners = Tuners::new(&tuning, 2, false, 1).unwrap();
+        let mut tuners = Tuners::new(&tuning, 2, 1).unwrap();
         let simulate = |tuners: &mut Tuners, count, length| {
             let mut tuned = Tuned::default();
             for _ in 0..count {
@@ -259,25 +193,23 @@ mod tests {
 
     #[test]
     fn the_expected_value_is_chosen_most_often() {
-        for (accumulates, expected) in [(false, 0.2), (true, 0.4)] {
-            let method = Method::Nmc { c: 0.7, epsilon0: 1.0, prior: 4.0 };
-            let tuning = Tuning::new(method, vec![Aspect::Epsilon]).unwrap();
-            let mut tuners = Tuners::new(&tuning, 1, accumulates, 1).unwrap();
-            let (mut count, mut tuned) = (0, Tuned::default());
-            for _ in 0..2_200 {
-                tuners.choose(&mut tuned);
-                count += u32::from(tuned.used[0].epsilon == Some(expected));
-                tuners.update(&tuned, &[0.5], 1);
-            }
-            // 16 of 22 parts.
-            assert!((1_550..1_650).contains(&count), "{count} of {expected}");
+        let method = Method::Nmc { c: 0.7, epsilon0: 1.0, prior: 4.0 };
+        let tuning = Tuning::new(method, vec![Aspect::Epsilon]).unwrap();
+        let mut tuners = Tuners::new(&tuning, 1, 1).unwrap();
+        let (mut count, mut tuned) = (0, Tuned::default());
+        for _ in 0..2_200 {
+            tuners.choose(&mut tuned);
+            count += u32::from(tuned.used[0].epsilon == Some(0.2));
+            tuners.update(&tuned, &[0.5], 1);
         }
+        // 16 of 22 parts.
+        assert!((1_550..1_650).contains(&count), "{count}");
     }
 
     #[test]
     fn values_evolve_at_the_given_interval() {
         let tuning = Tuning::new(Method::nmc(), vec![Aspect::Epsilon]).unwrap().evolving(500);
-        let mut tuners = Tuners::new(&tuning, 1, false, 1).unwrap();
+        let mut tuners = Tuners::new(&tuning, 1, 1).unwrap();
         let epsilons = |tuners: &Tuners| tuners.by_role[0].space().parameters()[0].values.clone();
         let first = epsilons(&tuners);
         let (mut used, mut tuned) = (Vec::new(), Tuned::default());

@@ -83,8 +83,7 @@ impl PartsVisitor<NetworkGame> for Alone<'_> {
         let &crate::policy::SearchPolicy { decision, solver, transpositions, .. } = self.search;
         let settings =
             crate::mcts::MctsConfig { decision, solver, transpositions, ..crate::mcts::MctsConfig::default() };
-        let mut mcts =
-            Mcts::new(selection, playout, ToTheEnd, settings, self.seed).tuned(self.search.tuning.clone(), false);
+        let mut mcts = Mcts::new(selection, playout, ToTheEnd, settings, self.seed).tuned(self.search.tuning.clone());
         let game = self.game;
         let mut state = game.initial();
         mcts.begin(game, &state);

@@ -7,9 +7,12 @@ use crate::batch::Parallelism;
 use crate::gdl::network::LANES;
 use crate::mcts::playout::mini::{Chances, MiniConfig, OpponentModel, Strategy as MiniStrategy, StrategyAllocation};
 use crate::mcts::playout::{Decay, Selector};
-use crate::mcts::tuning::{Aspect, Method, Tuning};
+use crate::mcts::tuning::{self, Aspect, Method, Tuning};
 use crate::mcts::{Decision, GraveForm, GraveSettings};
-use crate::policy::{MoveValuePolicy, PlayoutPolicy, Policy, SearchPolicy, SelectionPolicy, parameter_table};
+use crate::param_table::tests::assert_names_are_known;
+use crate::policy::{
+    MoveValuePolicy, PlayoutPolicy, Policy, SearchPolicy, SelectionPolicy, parameter_table, removal_notice,
+};
 
 #[test]
 fn policies_have_names_and_parameters() {
@@ -63,10 +66,7 @@ fn policies_have_names_and_parameters() {
             "mini-1-s,strategies=HH+R,pr-hh=0.5",
             "uct,c=0.4,playout=mini,allocation=best,strategies=R+HH,pr-hh=0.5,play=eq",
         ),
-        (
-            "tuned,tune=he,tune-shadow=yes",
-            "grave,c=0.2,k=250,ref=50,playout=mast,epsilon=0.4,tune=he,tune-c=0.7,tune-shadow=yes",
-        ),
+        ("tuned,tune=he,tune-shadow=yes", "grave,c=0.2,k=250,ref=50,playout=mast,epsilon=0.4,tune=he,tune-c=0.7"),
         ("base,tune=local-nmc", "grave,c=0.2,k=250,ref=50,playout=mast,epsilon=0.4,tune=nmc,tune-c=0.7,tune-epsilon=1"),
         ("lgrf,playout=mast,omega=0.94", "uct,c=0.4,playout=mast,epsilon=0.2,replies=lgrf2,omega=0.94"),
         (
@@ -92,12 +92,22 @@ fn errors_say_what_was_expected() {
             "tuned,tune=lsi,tune-generate=auto,tune-evaluate=9",
             "tuned",
             "tune-evaluate=9",
-            "`tune-evaluate` needs `tune=lsi` without",
+            "`tune-evaluate` needs `tune=lsi` without `tune-generate=auto` before it",
         ),
         ("tuned,tune=ucb", "tuned", "tune=ucb", "expected one of none, mab, he, nmc, local-nmc, lsi, got `ucb`"),
         ("tuned,tune-evolve=0", "tuned", "tune-evolve=0", "expected a whole number ≥ 1, got `0`"),
-        ("tuned,tune=lsi,tune-evolve=9", "tuned", "tune-evolve=9", "`tune-evolve` needs a tuner other than `lsi`"),
-        ("nst,tune-what=gamma", "nst", "tune-what=gamma", "`tune-what` needs a tuner such as `tune=nmc` before it"),
+        (
+            "tuned,tune=lsi,tune-evolve=9",
+            "tuned",
+            "tune-evolve=9",
+            "`tune-evolve` needs `tune=mab`, `tune=he`, `tune=nmc` or `tune=local-nmc` before it",
+        ),
+        (
+            "nst,tune-what=gamma",
+            "nst",
+            "tune-what=gamma",
+            "`tune-what` needs `tune=mab`, `tune=he`, `tune=nmc`, `tune=local-nmc` or `tune=lsi` before it",
+        ),
         ("cadia,tune=he,tune-what=epsilon", "cadia", "tune-what=epsilon", "tuning `epsilon` needs a playout with"),
         ("grave,tune=he,tune-what=playout", "grave", "tune-what=playout", "tuning needs `playout=mast` or"),
         (
@@ -106,7 +116,12 @@ fn errors_say_what_was_expected() {
             "tune-what=c",
             "expected some of grave, playout, epsilon, gamma, omega with",
         ),
-        ("base,tune-c=1", "base", "tune-c=1", "`tune-c` needs `tune=mab`, `he` or `nmc` before it"),
+        (
+            "base,tune-c=1",
+            "base",
+            "tune-c=1",
+            "`tune-c` needs `tune=mab`, `tune=he`, `tune=nmc` or `tune=local-nmc` before it",
+        ),
         ("tuned,tune-batch=5", "tuned", "tune-batch=5", "`tune-batch` needs `tune=mab` before it"),
         (
             "tuned,tune=lsi,tune-candidates=100000000",
@@ -133,7 +148,12 @@ fn errors_say_what_was_expected() {
         ("mini,strategies=R+X", "mini", "strategies=R+X", "expected some of R, AGE, SSC, M, E, HH with `+` between"),
         ("mini,allocation=square,floor=0.1", "mini", "floor=0.1", "`floor` needs `allocation=ucb`"),
         ("tuned,tune-prior=0.5", "tuned", "tune-prior=0.5", "expected a number ≥ 1, got `0.5`"),
-        ("base,tune=he,tune-prior=2", "base", "tune-prior=2", "`tune-prior` needs `tune=nmc` or `local-nmc`"),
+        (
+            "base,tune=he,tune-prior=2",
+            "base",
+            "tune-prior=2",
+            "`tune-prior` needs `tune=nmc` or `tune=local-nmc` before it",
+        ),
         ("mini-1-s,prior=2", "mini-1-s", "prior=2", "`prior` needs `allocation=ucb`"),
         ("mini,prior=0", "mini", "prior=0", "expected a number ≥ 1, got `0`"),
         ("mini,ceiling=2", "mini", "ceiling=2", "expected a number from 0 to 1, got `2`"),
@@ -163,6 +183,14 @@ fn errors_say_what_was_expected() {
 }
 
 #[test]
+fn removed_parameters_are_read_with_a_notice() {
+    let notice = removal_notice("tuned,tune=he, tune-shadow=yes").unwrap();
+    assert!(notice.ends_with("the parameter `tune-shadow` was removed and has no effect"), "{notice}");
+    assert_eq!(removal_notice("tuned,tune=he"), None);
+    assert_eq!("uct,tune-shadow=yes".parse::<Policy>(), "uct".parse());
+}
+
+#[test]
 fn a_table_is_a_policy() {
     let parse = |text: &str| serde_json::from_str::<Policy>(text).map_err(|error| error.to_string());
     let table = r#"{ "name": "grave", "k": 100, "epsilon": 0.5, "playout": "mast", "solver": true }"#;
@@ -170,6 +198,14 @@ fn a_table_is_a_policy() {
     assert_eq!(parse(r#""nst""#), Ok("nst".parse().unwrap()));
     assert!(parse(r#"{ "name": "uct", "k": 1 }"#).unwrap_err().starts_with("cannot set `k=1` in the policy `uct`"));
     assert!(parse(r#"{ "c": 1 }"#).unwrap_err().starts_with("unknown policy `c=1`"));
+}
+
+#[test]
+fn the_names_of_all_parameters_are_in_help_and_errors() {
+    assert_names_are_known(SelectionPolicy::PARAMS);
+    assert_names_are_known(PlayoutPolicy::PARAMS);
+    assert_names_are_known(crate::policy::search::PARAMS);
+    assert_names_are_known(tuning::PARAMS);
 }
 
 #[test]
@@ -256,10 +292,9 @@ fn any_tuning() -> impl Strategy<Value = Tuning> {
     let others: Vec<Aspect> = Aspect::NAMES[1..].iter().map(|&(_, aspect)| aspect).collect();
     let aspects = proptest::sample::subsequence(others, 1..=4);
     let evolve = proptest::option::of(1..10_000u32);
-    (proptest::sample::select(methods), aspects, evolve, any::<bool>()).prop_map(|(method, aspects, evolve, shadow)| {
+    (proptest::sample::select(methods), aspects, evolve).prop_map(|(method, aspects, evolve)| {
         let tuning = Tuning::new(method, aspects).unwrap();
-        let tuning = evolve.map_or(tuning.clone(), |simulations| tuning.evolving(simulations));
-        if shadow { tuning.in_shadow() } else { tuning }
+        evolve.map_or(tuning.clone(), |simulations| tuning.evolving(simulations))
     })
 }
 

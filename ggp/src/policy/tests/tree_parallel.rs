@@ -48,7 +48,7 @@ impl PartsVisitor<LaneGame> for Searched<'_> {
     {
         let Searched { game, search, lanes, limits } = self;
         let settings = MctsConfig { solver: search.solver, ..MctsConfig::default() };
-        let mut search = Mcts::new(selection, playout, ToTheEnd, settings, 7).tuned(search.tuning.clone(), false);
+        let mut search = Mcts::new(selection, playout, ToTheEnd, settings, 7).tuned(search.tuning.clone());
         let mut state = game.initial();
         search.begin(game, &state);
         let mut all = Vec::new();

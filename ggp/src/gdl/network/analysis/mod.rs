@@ -1,11 +1,9 @@
 //! Properties of a game that are derived from its network.
 
-mod accumulation;
 mod features;
 mod goals;
 mod profile;
 
-pub(super) use accumulation::accumulates;
 pub(super) use features::{EngineGame, NetworkFeatures};
 pub(super) use goals::goal_trees;
 pub use profile::Profile;

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use crate::features::StateFeatures;
 use crate::game::key_of_words;
 use crate::gdl::ground::GroundLimits;
-use crate::gdl::network::analysis::{EngineGame, NetworkFeatures, accumulates, goal_trees};
+use crate::gdl::network::analysis::{EngineGame, NetworkFeatures, goal_trees};
 use crate::gdl::network::{Network, NetworkState, SequentialEngine};
 use crate::gdl::{Goal, Reasoner, Rules};
 use crate::util::FluentSet;
@@ -33,9 +33,6 @@ pub struct NetworkGame {
     features: OnceLock<NetworkFeatures>,
     /// The value of [`derived`](NetworkGame::derived).
     derived: OnceLock<Box<dyn Any + Send + Sync>>,
-    /// The result of [`accumulates`](NetworkGame::accumulates), computed on
-    /// first use.
-    accumulates: OnceLock<bool>,
     memory: MemoryUse,
 }
 
@@ -53,7 +50,6 @@ impl NetworkGame {
             rules: None,
             features: OnceLock::new(),
             derived: OnceLock::new(),
-            accumulates: OnceLock::new(),
             memory: MemoryUse::default(),
         }
     }
@@ -79,12 +75,6 @@ impl NetworkGame {
         let goals = || self.rules.as_ref().and_then(goals).unwrap_or_else(|| vec![None; self.roles()]);
         let made = self.features.get_or_init(|| NetworkFeatures::new(self, &self.network, goals().into()));
         StateFeatures::<NetworkGame>::duplicate(made)
-    }
-
-    /// Returns whether moves mostly add permanent facts (pieces are placed,
-    /// never moved or captured). The first call may take a second.
-    pub fn accumulates(&self) -> bool {
-        *self.accumulates.get_or_init(|| accumulates(&self.network.netlist, &self.engine))
     }
 
     /// Returns a value that is derived from the game. The first call creates it.
