@@ -5,9 +5,7 @@ use sternhalma_builder::{
     Verifier,
 };
 use sternhalma_data::table::{Layout, Zstd};
-use sternhalma_data::{
-    Board, Encoding, Prefix, Probe, Rank, Side, State, States, Table, TableError, TableInfo, TableSpec,
-};
+use sternhalma_data::{Board, Encoding, Prefix, Probe, Rank, Side, States, Table, TableError, TableInfo, TableSpec};
 use sternhalma_testutil::{Reference, layers_of, write_forged_table};
 use tempfile::TempDir;
 
