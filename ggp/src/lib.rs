@@ -73,7 +73,7 @@ mod limits;
 pub mod mcts;
 mod memory;
 pub mod messages;
-mod param_table;
+pub mod param_table;
 pub mod policy;
 pub mod protocol;
 mod rng;

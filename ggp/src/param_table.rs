@@ -22,7 +22,7 @@ pub(crate) struct Param<T: 'static> {
 
 /// The values of a parameter.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Domain {
+pub enum Domain {
     /// One of several names.
     Names(Vec<&'static str>),
     /// Some of several names, joined by `+`.
@@ -31,8 +31,10 @@ pub(crate) enum Domain {
     Flag,
     /// A number from the first to the second, which may be infinite.
     Number(f64, f64),
-    /// A whole number from 1 up to a maximum, or a name.
-    Whole(u32, Option<&'static str>),
+    /// A whole number from the first to the second, or a name.
+    Whole(u32, u32, Option<&'static str>),
+    /// Any text.
+    Text,
     /// A size in bytes.
     Size,
 }
@@ -43,8 +45,8 @@ impl Domain {
         match self {
             Domain::Names(names) | Domain::Subset(names) => names.clone(),
             Domain::Flag => vec!["yes", "no"],
-            Domain::Whole(_, name) => name.iter().copied().collect(),
-            Domain::Number(..) | Domain::Size => Vec::new(),
+            Domain::Whole(.., name) => name.iter().copied().collect(),
+            Domain::Number(..) | Domain::Size | Domain::Text => Vec::new(),
         }
     }
 
@@ -54,17 +56,19 @@ impl Domain {
             Domain::Names(names) => format!("one of {}", names.join(", ")),
             Domain::Subset(names) => format!("some of {} with `+` between them", names.join(", ")),
             Domain::Flag => "`yes` or `no`".to_owned(),
+            Domain::Number(f64::MIN, f64::MAX) => "a finite number".to_owned(),
             Domain::Number(f64::MIN_POSITIVE, _) => "a number > 0".to_owned(),
             Domain::Number(least, f64::MAX..) => format!("a number ≥ {least}"),
             Domain::Number(least, most) => format!("a number from {least} to {most}"),
-            Domain::Whole(most, name) => {
+            Domain::Whole(least, most, name) => {
                 let name = name.map_or_else(String::new, |name| format!(" or `{name}`"));
                 match *most {
-                    u32::MAX => format!("a whole number ≥ 1{name}"),
-                    most => format!("a whole number from 1 to {most}{name}"),
+                    u32::MAX => format!("a whole number ≥ {least}{name}"),
+                    most => format!("a whole number from {least} to {most}{name}"),
                 }
             }
             Domain::Size => "a size such as `64MiB` or `2GB`".to_owned(),
+            Domain::Text => "a text".to_owned(),
         }
     }
 
@@ -88,14 +92,15 @@ impl fmt::Display for Domain {
             Domain::Number(least, f64::MAX) => write!(f, "≥ {least}"),
             Domain::Number(least, most) if most.is_infinite() => write!(f, "{least} to `inf`"),
             Domain::Number(least, most) => write!(f, "{least} to {most}"),
-            Domain::Whole(most, name) => {
+            Domain::Whole(least, most, name) => {
                 match *most {
-                    u32::MAX => f.write_str("≥ 1")?,
-                    most => write!(f, "1 to {most}")?,
+                    u32::MAX => write!(f, "≥ {least}")?,
+                    most => write!(f, "{least} to {most}")?,
                 }
                 name.map_or(Ok(()), |name| write!(f, ", `{name}`"))
             }
             Domain::Size => f.write_str("a size, e.g. `256MiB`"),
+            Domain::Text => f.write_str("a text"),
         }
     }
 }
@@ -104,7 +109,7 @@ impl fmt::Display for Domain {
 type Parse<'a> = dyn FnOnce(&str) -> bool + 'a;
 
 /// A value that is read from text and written as text.
-pub(crate) struct Field<'a> {
+pub struct Field<'a> {
     domain: Domain,
     /// The text of the value; none if the parameter has no value.
     text: Option<String>,
@@ -137,20 +142,39 @@ impl<'a> Field<'a> {
         Field::new(Domain::Number(least, most), number, value, move |_, text| read(text).map(make))
     }
 
-    /// Creates a field of a whole number from 1 to `most`, or of a name. `make` returns the value of a number, or of
-    /// the name.
+    /// Creates a field of a whole number from `least` to `most`, or of a name. `make` returns the value of a number, or
+    /// of the name.
     pub fn whole<T>(
-        most: u32,
+        [least, most]: [u32; 2],
         name: Option<&'static str>,
         text: Option<impl ToString>,
         value: &'a mut T,
         make: impl FnOnce(&T, Option<u32>) -> T + 'a,
     ) -> Field<'a> {
-        Field::new(Domain::Whole(most, name), text, value, move |value, text| match text.parse() {
+        Field::new(Domain::Whole(least, most, name), text, value, move |value, text| match text.parse() {
             _ if Some(text) == name => Some(make(value, None)),
-            Ok(number) if (1..=most).contains(&number) => Some(make(value, Some(number))),
+            Ok(number) if (least..=most).contains(&number) => Some(make(value, Some(number))),
             _ => None,
         })
+    }
+
+    /// Creates a field of a text.
+    pub fn any_text(value: &'a mut String) -> Field<'a> {
+        Field::new(Domain::Text, Some(value.clone()), value, |_, text| Some(text.to_owned()))
+    }
+
+    /// Returns the text of the value; none if the parameter has no value.
+    pub fn text(self) -> Option<String> {
+        self.text
+    }
+
+    /// Reads the value from text.
+    ///
+    /// # Errors
+    /// Returns the expected and the given value if the text is no value of the parameter.
+    pub fn set(self, text: &str) -> Result<(), String> {
+        let Field { domain, parse, .. } = self;
+        if parse(text) { Ok(()) } else { Err(format!("expected {}, got `{text}`", domain.expected())) }
     }
 
     /// Omits the text of the value where parameters are printed.
@@ -160,7 +184,7 @@ impl<'a> Field<'a> {
 }
 
 /// Values with their names.
-pub(crate) type Names<T> = &'static [(&'static str, T)];
+pub type Names<T> = &'static [(&'static str, T)];
 
 /// A part of a policy that has a name and, perhaps, parameters of its own.
 pub(crate) struct Kind<T: 'static> {
@@ -186,10 +210,10 @@ pub(crate) fn set<T: Clone + Default>(
     text: &str,
 ) -> Option<Result<(), String>> {
     let param = find(params, key)?;
-    let Some(Field { domain, parse, .. }) = (param.field)(target) else {
-        return Some(Err(format!("`{key}` needs {} before it", requirement(params, param))));
+    let Some(field) = (param.field)(target) else {
+        return Some(Err(format!("`{key}` needs {}", requirement(params, param))));
     };
-    Some(if parse(text) { Ok(()) } else { Err(format!("expected {}, got `{text}`", domain.expected())) })
+    Some(field.set(text))
 }
 
 /// Returns the parameters that are printed, in the order of the table.
@@ -291,22 +315,22 @@ fn requirement<T: Clone + Default>(params: &[Param<T>], param: &Param<T>) -> Str
 }
 
 /// A number from `least` to `most`, which may be infinite.
-pub(crate) fn range(value: &mut f64, least: f64, most: f64) -> Option<Field<'_>> {
+pub fn range(value: &mut f64, least: f64, most: f64) -> Option<Field<'_>> {
     Some(Field::number(least, most, Some(*value), value, |number| number))
 }
 
 /// A finite number from `least` up.
-pub(crate) fn finite(value: &mut f64, least: f64) -> Option<Field<'_>> {
+pub fn finite(value: &mut f64, least: f64) -> Option<Field<'_>> {
     range(value, least, f64::MAX)
 }
 
 /// A whole number from 1 to `most`.
 pub(crate) fn count(value: &mut u32, most: u32) -> Option<Field<'_>> {
-    Some(Field::whole(most, None, Some(*value), value, |value, number| number.unwrap_or(*value)))
+    Some(Field::whole([1, most], None, Some(*value), value, |value, number| number.unwrap_or(*value)))
 }
 
 /// One of several values with names.
-pub(crate) fn choice<T: Copy + PartialEq>(value: &mut T, names: Names<T>) -> Option<Field<'_>> {
+pub fn choice<T: Copy + PartialEq>(value: &mut T, names: Names<T>) -> Option<Field<'_>> {
     Some(Field::new(Domain::Names(listed(names)), name_of(value, names), value, move |_, text| named(text, names)))
 }
 
@@ -320,7 +344,7 @@ pub(crate) fn kind<'a, T>(value: &'a mut T, kinds: &'static [Kind<T>]) -> Option
 }
 
 /// Whether something is on: `yes` or `no`, or as TOML has it, `true` or `false`.
-pub(crate) fn flag(value: &mut bool) -> Option<Field<'_>> {
+pub fn flag(value: &mut bool) -> Option<Field<'_>> {
     let text = if *value { "yes" } else { "no" };
     Some(Field::new(Domain::Flag, Some(text), value, |_, text| match text {
         "yes" | "true" => Some(true),
@@ -417,7 +441,7 @@ pub(crate) mod tests {
         let mut target = Part::Plain;
         let mut error = |key, text| set(PARAMS, &mut target, key, text).unwrap().unwrap_err();
         assert_eq!(error("part", "third"), "expected one of plain, first, second, got `third`");
-        assert_eq!(error("depth", "1"), "`depth` needs `part=first` or `part=second` before it");
+        assert_eq!(error("depth", "1"), "`depth` needs `part=first` or `part=second` ");
         assert_eq!(set(PARAMS, &mut target, "part", "second"), Some(Ok(())));
         assert_eq!(pairs(PARAMS, &target), [("part", "second".to_owned()), ("depth", "5".to_owned())]);
         assert_eq!(set(PARAMS, &mut target, "width", "1"), None);

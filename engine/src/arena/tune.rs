@@ -9,7 +9,6 @@
 use serde::{Deserialize, Serialize};
 use sternhalma_ggp::arena::{LogEntry, Schedule, derive_seed};
 use sternhalma_ggp::statistics::Score;
-use toml::Value;
 
 use crate::players::{Config, PlayoutEnd};
 
@@ -196,7 +195,8 @@ pub fn tune(
                     Ok(variants) => variants,
                     Err(why) => return Some(Err(why)),
                 };
-                let number = (u64::from(pass) * parameters.len() as u64 + index as u64) * 6 + slot as u64;
+                let number =
+                    (u64::from(pass) * parameters.len() as u64 + index as u64) * OFFSETS.len() as u64 + slot as u64;
                 let mut score = Score::default();
                 for (variant, present) in variants.iter().zip(&present) {
                     score.join(play(variant, present, derive_seed(seed, number))?);
@@ -219,28 +219,17 @@ pub fn tune(
     Ok(Some(present))
 }
 
-fn as_table(config: &Config) -> toml::Table {
-    match Value::try_from(config) {
-        Ok(Value::Table(table)) => table,
-        _ => unreachable!("a configuration is a table"),
-    }
-}
-
 fn number(config: &Config, name: &str) -> Result<f64, String> {
-    match as_table(config).get(name) {
-        Some(Value::Integer(value)) => Ok(*value as f64),
-        Some(Value::Float(value)) => Ok(*value),
-        _ => Err(format!("the player has no number `{name}`")),
-    }
+    let number = config.get(name).and_then(|text| text.parse().ok());
+    number.ok_or_else(|| format!("the player has no number `{name}`"))
 }
 
 /// Returns the players with another value of a parameter.
 fn with_number(configs: &[Config], parameter: &ClimbParameter, value: f64) -> Result<Vec<Config>, String> {
-    let value = if parameter.whole { Value::Integer(value as i64) } else { Value::Float(value) };
-    let changed = |config| {
-        let mut table = as_table(config);
-        table.insert(parameter.name.clone(), value.clone());
-        Value::Table(table).try_into().map_err(|error: toml::de::Error| error.to_string())
+    let text = if parameter.whole { (value as i64).to_string() } else { value.to_string() };
+    let changed = |config: &Config| {
+        let mut config = config.clone();
+        config.set(&parameter.name, &text).map(|()| config)
     };
     configs.iter().map(changed).collect()
 }
@@ -254,7 +243,7 @@ mod tests {
 
     fn uct(config: &Config) -> (f64, f64, u32) {
         match config {
-            Config::Uct(uct) => (uct.c, uct.random, uct.threshold),
+            Config::Uct(uct) => (uct.search.selection.c(), uct.random, uct.threshold),
             _ => panic!("a UCT player"),
         }
     }
@@ -354,7 +343,7 @@ mod tests {
         tuning.parameters.retain(|parameter| parameter.name == "c");
         // The second player wants a larger constant than the first.
         let play = |a: &Config, b: &Config, _: u64| {
-            let best = if as_table(a).get("end") == as_table(&end).get("end") { 1.4 } else { 1.0 };
+            let best = if a.get("end") == end.get("end") { 1.4 } else { 1.0 };
             let off = |config| (uct(config).0 - best).powi(2);
             let wins = (500.0 + 100.0 * (off(b) - off(a))).clamp(0.0, 1000.0) as u64;
             Some(Score { games: 1000, wins, losses: 1000 - wins, draws: 0 })

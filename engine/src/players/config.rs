@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Deserializer, Serialize, de};
+use serde::{Deserialize, Serialize};
+use sternhalma_ggp::mcts::Decision;
 use sternhalma_ggp::messages::{nearest, plain_serde, suggestion};
-use sternhalma_ggp::policy::{NAMED_POLICIES, SearchPolicy, SelectionPolicy, parameters};
+use sternhalma_ggp::param_table::{Field, Names, choice, flag, range};
+use sternhalma_ggp::policy::{
+    NAMED_POLICIES, PlayoutPolicy, SearchPolicy, SelectionPolicy, WrongParameter, parameters, parts_first, set_in_order,
+};
 use sternhalma_ggp::{Limits, Policy};
 use thiserror::Error;
 use toml::{Table, Value};
@@ -18,7 +22,6 @@ use crate::rules::Filter;
 #[expect(clippy::large_enum_variant, reason = "few configurations exist at a time")]
 pub enum Config {
     /// Monte-Carlo tree search.
-    #[serde(deserialize_with = "uct_config")]
     Uct(UctConfig),
     /// Alpha-beta search.
     AlphaBeta(AlphaBetaConfig),
@@ -40,7 +43,7 @@ pub enum Config {
 
 /// The parameters of a UCT player [Roschke and Sturtevant 2013, Table 2].
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "StoredUct", into = "StoredUct")]
 pub struct UctConfig {
     /// The moves in the tree.
     pub moves: Filter,
@@ -52,49 +55,130 @@ pub struct UctConfig {
     /// The end of a playout.
     pub end: PlayoutEnd,
     /// For fixed depth: the number of moves of a playout.
-    #[serde(default)]
     pub depth: u32,
     /// For fixed depth: the reward per move of table difference.
-    #[serde(default)]
     pub difference_weight: f64,
-    /// The exploration constant, for rewards from 0 to 1.
-    pub c: f64,
     /// The maximum effect of the length of a simulation on its reward.
     pub length_weight: f64,
-    /// The rule for the final move.
-    #[serde(default)]
-    pub decision: DecisionRule,
-    /// The selection in the tree.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub selection: TreePolicy,
+    /// Whether table distances guide the selection in the tree, with playouts of fixed depth.
+    pub is_guided: bool,
     /// For guided selection: a move that is behind another by this table
     /// distance, in moves, gets 1/e of its probability.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub temperature: f64,
-    /// Whether states that are reached by other orders of the same moves share
-    /// a node.
+    /// Whether playouts are forward moves, of which the fraction `random` is random, instead of the playouts of `search`.
+    pub has_own_playouts: bool,
+    /// The other parameters, as of policies (docs/policies.md). The playouts of a policy use forward moves.
+    pub search: SearchPolicy,
+}
+
+/// A UCT player as it is stored in files of players and in logs.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredUct {
+    moves: Filter,
+    random: f64,
+    threshold: u32,
+    end: PlayoutEnd,
+    #[serde(default)]
+    depth: u32,
+    #[serde(default)]
+    difference_weight: f64,
+    c: f64,
+    length_weight: f64,
+    #[serde(default)]
+    decision: DecisionRule,
     #[serde(default, skip_serializing_if = "is_default")]
-    pub transpositions: bool,
-    /// Parameters of policies (docs/policies.md) that replace its own parts, as
-    /// they were given. The playouts of these policies use forward moves.
+    selection: TreePolicy,
+    #[serde(default, skip_serializing_if = "is_default")]
+    temperature: f64,
+    #[serde(default, skip_serializing_if = "is_default")]
+    transpositions: bool,
+    /// The parameters of policies that have no key of their own.
     #[serde(default, skip_serializing_if = "is_default")]
     parts: BTreeMap<String, Value>,
-    /// The search that `parts` define, if there are any.
-    #[serde(skip)]
-    search: Option<SearchPolicy>,
 }
 
-/// Reads the configuration of a UCT player, and parses its policy parameters.
-fn uct_config<'de, D: Deserializer<'de>>(deserializer: D) -> Result<UctConfig, D::Error> {
-    let mut config = UctConfig::deserialize(deserializer)?;
-    config.search = config.parse_parts().map_err(de::Error::custom)?;
-    Ok(config)
+impl TryFrom<StoredUct> for UctConfig {
+    type Error = String;
+
+    fn try_from(stored: StoredUct) -> Result<UctConfig, String> {
+        let StoredUct { moves, random, threshold, end, depth, difference_weight, length_weight, temperature, .. } =
+            stored;
+        let search = SearchPolicy {
+            selection: SelectionPolicy::Uct { c: stored.c },
+            decision: stored.decision.into(),
+            transpositions: stored.transpositions,
+            ..SearchPolicy::default()
+        };
+        let is_guided = stored.selection == TreePolicy::Guided;
+        let mut config = UctConfig {
+            moves,
+            random,
+            threshold,
+            end,
+            depth,
+            difference_weight,
+            length_weight,
+            is_guided,
+            temperature,
+            has_own_playouts: true,
+            search,
+        };
+        let mut parts = Vec::new();
+        for (key, value) in &stored.parts {
+            parts.push((key.as_str(), scalar_text(value).ok_or_else(|| format!("`{key}` is no value"))?));
+        }
+        set_in_order(parts_first(parts.iter().map(|(key, text)| (*key, text.as_str()))), |key, text| {
+            config.set(key, text).unwrap_or_else(|| Err("it is no parameter of policies".to_owned()))
+        })
+        .map_err(in_words)?;
+        Ok(config)
+    }
 }
 
-/// A rule that selects among the moves of a node.
+impl From<UctConfig> for StoredUct {
+    fn from(config: UctConfig) -> StoredUct {
+        let UctConfig { moves, random, threshold, end, depth, difference_weight, length_weight, temperature, .. } =
+            config;
+        let search = &config.search;
+        let decision = search.decision.try_into();
+        let mut parts: BTreeMap<String, Value> = BTreeMap::new();
+        for (key, text) in search.parameters() {
+            let is_part = match key {
+                "c" | "transpositions" => false,
+                "selection" => text != "uct",
+                "play" => decision.is_err(),
+                _ => true,
+            };
+            // Whole numbers are written as integers.
+            let number = text.parse().map(Value::Integer).or_else(|_| text.parse().map(Value::Float));
+            is_part.then(|| parts.insert(key.to_owned(), number.unwrap_or(Value::String(text))));
+        }
+        if !config.has_own_playouts {
+            parts.entry("playout".to_owned()).or_insert_with(|| Value::String("random".to_owned()));
+        }
+        StoredUct {
+            moves,
+            random,
+            threshold,
+            end,
+            depth,
+            difference_weight,
+            c: search.selection.c(),
+            length_weight,
+            decision: decision.unwrap_or_default(),
+            selection: if config.is_guided { TreePolicy::Guided } else { TreePolicy::Uct },
+            temperature,
+            transpositions: search.transpositions,
+            parts,
+        }
+    }
+}
+
+/// The key `selection` of a stored player.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum TreePolicy {
+enum TreePolicy {
     /// UCB1; untried moves come first.
     #[default]
     Uct,
@@ -132,11 +216,23 @@ pub enum DecisionRule {
     MostVisits,
 }
 
-impl From<DecisionRule> for sternhalma_ggp::mcts::Decision {
-    fn from(decision: DecisionRule) -> sternhalma_ggp::mcts::Decision {
+impl From<DecisionRule> for Decision {
+    fn from(decision: DecisionRule) -> Decision {
         match decision {
-            DecisionRule::BestAverage => sternhalma_ggp::mcts::Decision::BestAverage,
-            DecisionRule::MostVisits => sternhalma_ggp::mcts::Decision::MostVisits,
+            DecisionRule::BestAverage => Decision::BestAverage,
+            DecisionRule::MostVisits => Decision::MostVisits,
+        }
+    }
+}
+
+impl TryFrom<Decision> for DecisionRule {
+    type Error = Decision;
+
+    fn try_from(decision: Decision) -> Result<DecisionRule, Decision> {
+        match decision {
+            Decision::BestAverage => Ok(DecisionRule::BestAverage),
+            Decision::MostVisits => Ok(DecisionRule::MostVisits),
+            Decision::EffectiveQuality => Err(decision),
         }
     }
 }
@@ -302,7 +398,7 @@ impl Roster {
     }
 
     /// Returns the configuration of a player: `name`, or `name,key=value,…`
-    /// with some parameters changed.
+    /// with some parameters changed, in order.
     ///
     /// The name may also be that of a policy, whose playouts continue to the
     /// end unless they are configured otherwise.
@@ -315,25 +411,22 @@ impl Roster {
         let mut words = text.split(',');
         let name = words.next().unwrap_or_default().trim();
         let wrong = |why: String| ConfigError::Player { name: name.to_owned(), why };
-        let mut table = match (self.resolve(name, 0), name.parse::<Policy>()) {
-            (Err(ConfigError::Unknown { .. }), Ok(policy)) => table_of(&policy),
-            (known, _) => put_in_place(known?),
+        let mut config = match (self.resolve(name, 0), name.parse::<Policy>()) {
+            (Err(ConfigError::Unknown { .. }), Ok(policy)) => Config::of_policy(policy),
+            (known, _) => known?,
         };
+        let mut pairs = Vec::new();
         for change in words {
             let (key, value) = change.split_once('=').ok_or_else(|| wrong(format!("`{change}` is not `key=value`")))?;
-            let (key, value) = (key.trim(), value.trim());
-            let parsed = format!("v = {value}").parse::<Table>().or_else(|_| format!("v = '{value}'").parse());
-            let mut parsed = parsed.map_err(|_| wrong(format!("`{value}` is no value")))?;
-            change_in(&mut table, key, parsed.remove("v").expect("the text defines v"));
+            pairs.push((key.trim(), value.trim()));
         }
-        let config: Config =
-            Value::Table(table).try_into().map_err(|error: toml::de::Error| wrong(plain_error(error.message())))?;
+        config.set_all(pairs).map_err(wrong)?;
         config.check().map_err(wrong)?;
         Ok(config)
     }
 
-    /// Returns a player's table, including the inherited parameters.
-    fn resolve(&self, name: &str, depth: usize) -> Result<Table, ConfigError> {
+    /// Returns a player, with the inherited parameters.
+    fn resolve(&self, name: &str, depth: usize) -> Result<Config, ConfigError> {
         let unknown = || {
             let policies = NAMED_POLICIES.iter().map(|policy| policy.name);
             let suggestion = match nearest(name, self.names().chain(policies)) {
@@ -342,94 +435,208 @@ impl Roster {
             };
             ConfigError::Unknown { name: name.to_owned(), suggestion }
         };
-        let own = self.players.get(name).ok_or_else(unknown)?;
-        let Some(like) = own.get("like") else { return Ok(own.clone()) };
-        let wrong = |why: &str| ConfigError::Player { name: name.to_owned(), why: why.to_owned() };
+        let wrong = |why: String| ConfigError::Player { name: name.to_owned(), why };
         if depth > self.players.len() {
-            return Err(wrong("it is like itself"));
+            return Err(wrong("it is like itself".to_owned()));
         }
-        let mut table = self.resolve(like.as_str().ok_or_else(|| wrong("`like` is no name"))?, depth + 1)?;
-        table.extend(own.iter().filter(|(key, _)| *key != "like").map(|(key, value)| (key.clone(), value.clone())));
-        Ok(table)
-    }
-}
-
-/// Returns the message of an error in a player's parameters, in plain words. Suggests the parameters of policies, too.
-fn plain_error(message: &str) -> String {
-    let plain = plain_serde(message);
-    let key = plain.strip_prefix("unknown key `").and_then(|rest| rest.split('`').next());
-    let similar = key.and_then(|key| nearest(key, parameters().iter().map(|parameter| parameter.key)));
-    match (key, similar) {
-        (Some(key), Some(similar)) if key != similar && !plain.contains("did you mean") => {
-            format!("unknown key `{key}`; did you mean `{similar}`?")
+        let mut own = self.players.get(name).ok_or_else(unknown)?.clone();
+        let mut config = match own.remove("like") {
+            Some(Value::String(like)) => self.resolve(&like, depth + 1)?,
+            Some(_) => return Err(wrong("`like` is no name".to_owned())),
+            None => {
+                // Parameters of policies that a stored player has in its parts stand beside its other parameters here.
+                let is_uct = own.get("kind").and_then(Value::as_str) == Some("uct");
+                let stored = |key: &str| key == "c" || !is_uct || !SearchPolicy::knows(key);
+                let (complete, policy): (Table, Table) = own.into_iter().partition(|(key, _)| stored(key));
+                own = policy;
+                let config = Value::Table(complete).try_into();
+                config.map_err(|error: toml::de::Error| wrong(plain_serde(error.message())))?
+            }
+        };
+        let mut pairs = Vec::new();
+        for (key, value) in &own {
+            let text = scalar_text(value).ok_or_else(|| wrong(format!("`{key}` is no value")))?;
+            pairs.push((key.as_str(), text));
         }
-        _ => plain,
+        let pairs = parts_first(pairs.iter().map(|(key, text)| (*key, text.as_str())));
+        config.set_all(pairs).map_err(wrong)?;
+        Ok(config)
     }
 }
 
-/// Returns the player of a policy: all moves in the tree, and forward moves in
-/// playouts that continue to the end.
-fn table_of(policy: &Policy) -> Table {
-    let text = "kind = 'uct'\nmoves = 'all'\nrandom = 1\nthreshold = 0\nend = 'played-out'\nc = 0\nlength_weight = 0";
-    let mut table: Table = text.parse().expect("the text is TOML");
-    let Policy::Search(search) = policy else { return table };
-    for (key, value) in search.parameters() {
-        // Whole numbers are written as integers.
-        let number = value.parse().map(Value::Integer).or_else(|_| value.parse().map(Value::Float));
-        change_in(&mut table, key, number.unwrap_or(Value::String(value)));
+/// Returns the text of a number, a truth value or a text.
+fn scalar_text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Integer(_) | Value::Float(_) | Value::Boolean(_) => Some(value.to_string()),
+        _ => None,
     }
-    table
 }
 
-/// Changes a parameter of a player. If the player searches with UCT and has no
-/// such parameter, the change is for its parts. Replaced parameters are
-/// removed.
-fn change_in(table: &mut Table, key: &str, value: Value) {
-    let searches = table.get("kind").and_then(Value::as_str) == Some("uct");
-    let own = match (key, value.as_str()) {
-        ("selection", Some("guided")) => true,
-        ("selection", Some("uct")) if !table.contains_key("parts") => true,
-        ("c", _) => true,
-        ("transpositions", _) => value.is_bool(),
-        _ => !SearchPolicy::knows(key),
-    };
-    if own || !searches {
-        table.insert(key.to_owned(), value);
-        if let (true, "decision", Some(Value::Table(parts))) = (searches, key, table.get_mut("parts")) {
-            parts.remove("play");
-        }
-        return;
-    }
-    let replaced: &[&str] = match key {
-        "epsilon" => &["tau"],
-        "tau" => &["epsilon"],
-        "selection" => &["k", "ref", "form"],
-        _ => &[],
-    };
-    if key == "selection" {
-        table.remove(key);
-    }
-    let Value::Table(parts) = table.entry("parts").or_insert_with(|| Value::Table(Table::new())) else { return };
-    replaced.iter().for_each(|key| _ = parts.remove(*key));
-    parts.insert(key.to_owned(), value);
+/// Returns the error of a parameter in words.
+fn in_words((key, text, why): WrongParameter<'_>) -> String {
+    format!("`{key}={text}`: {why}")
 }
 
-/// Applies a player's parameters in their order.
-fn put_in_place(parameters: Table) -> Table {
-    let mut table = Table::new();
-    let (kind, others): (Vec<_>, Vec<_>) = parameters.into_iter().partition(|(key, _)| key == "kind" || key == "parts");
-    table.extend(kind);
-    others.into_iter().for_each(|(key, value)| change_in(&mut table, &key, value));
-    table
+/// A parameter of a player: its key, and the place of its value.
+type Row<T> = (&'static str, for<'a> fn(&'a mut T) -> Option<Field<'a>>);
+
+const FILTERS: Names<Filter> =
+    &[("forward", Filter::Forward), ("non-backward", Filter::NonBackward), ("all", Filter::All)];
+const ENDS: Names<PlayoutEnd> = &[
+    ("played-out", PlayoutEnd::PlayedOut),
+    ("fixed-depth", PlayoutEnd::FixedDepth),
+    ("separated", PlayoutEnd::Separated),
+];
+const DECISIONS: Names<Decision> = &[("best-average", Decision::BestAverage), ("most-visits", Decision::MostVisits)];
+
+const UCT: &[Row<UctConfig>] = &[
+    ("moves", |uct| choice(&mut uct.moves, FILTERS)),
+    ("random", |uct| range(&mut uct.random, 0.0, 1.0)),
+    ("threshold", |uct| whole(&mut uct.threshold, [0, u32::MAX])),
+    ("end", |uct| choice(&mut uct.end, ENDS)),
+    ("depth", |uct| whole(&mut uct.depth, [0, u32::MAX])),
+    ("difference_weight", |uct| range(&mut uct.difference_weight, f64::MIN, f64::MAX)),
+    ("length_weight", |uct| range(&mut uct.length_weight, f64::MIN, f64::MAX)),
+    ("temperature", |uct| range(&mut uct.temperature, 0.0, f64::MAX)),
+    ("decision", |uct| choice(&mut uct.search.decision, DECISIONS)),
+];
+
+const ALPHA_BETA: &[Row<AlphaBetaConfig>] = &[
+    ("depth", |config| whole(&mut config.depth, [0, u32::MAX])),
+    ("moves", |config| choice(&mut config.moves, FILTERS)),
+    ("evaluation", |config| {
+        choice(&mut config.evaluation, &[("mean-row", Evaluation::MeanRow), ("table", Evaluation::Table)])
+    }),
+];
+
+const PVS: &[Row<PvsConfig>] = &[
+    ("depth", |pvs| whole(&mut pvs.depth, [1, u32::MAX])),
+    ("moves", |pvs| choice(&mut pvs.moves, FILTERS)),
+    ("table_megabytes", |pvs| whole(&mut pvs.table_megabytes, [1, MOST_MEGABYTES])),
+    ("threads", |pvs| whole(&mut pvs.threads, [1, MOST_THREADS])),
+    ("reductions", |pvs| flag(&mut pvs.reductions)),
+    ("pruning", |pvs| flag(&mut pvs.pruning)),
+    ("futility", |pvs| hundredths(&mut pvs.futility)),
+    ("row", |pvs| hundredths(&mut pvs.row)),
+    ("rearmost", |pvs| hundredths(&mut pvs.rearmost)),
+    ("second", |pvs| hundredths(&mut pvs.second)),
+    ("tempo", |pvs| hundredths(&mut pvs.tempo)),
+    ("evaluation", |pvs| choice(&mut pvs.evaluation, EVALUATIONS)),
+    ("weights", |pvs| Some(Field::any_text(&mut pvs.weights))),
+    ("level", |pvs| {
+        let level = pvs.level.map(u32::from);
+        let most = Level::HIGHEST;
+        Some(Field::whole([1, most], None, level, &mut pvs.level, |_, level| level.and_then(|n| n.try_into().ok())))
+    }),
+];
+
+const EVALUATIONS: Names<PositionalEvaluation> = &[
+    ("rows", PositionalEvaluation::Rows),
+    ("linear", PositionalEvaluation::Linear),
+    ("network", PositionalEvaluation::Network),
+];
+
+/// A whole number with bounds.
+fn whole(value: &mut u32, bounds: [u32; 2]) -> Option<Field<'_>> {
+    Some(Field::whole(bounds, None, Some(*value), value, |value, number| number.unwrap_or(*value)))
+}
+
+/// A weight in hundredths of a move. The bound keeps evaluations far below the values of won races (`pvs::value`).
+fn hundredths(value: &mut i32) -> Option<Field<'_>> {
+    const MAX_WEIGHT: u32 = 10_000;
+    Some(Field::whole([0, MAX_WEIGHT], None, Some(*value), value, |value, number| {
+        number.map_or(*value, |number| number as i32)
+    }))
+}
+
+/// Returns the field of a key.
+fn field<'a, T>(rows: &[Row<T>], target: &'a mut T, key: &str) -> Option<Field<'a>> {
+    rows.iter().find(|(known, _)| *known == key).and_then(|(_, field)| field(target))
+}
+
+/// Checks that every value is one that its field reads.
+fn check_rows<T: Clone>(rows: &[Row<T>], target: &T) -> Result<(), String> {
+    let mut target = target.clone();
+    rows.iter().try_for_each(|(key, field)| {
+        let Some(text) = field(&mut target).and_then(Field::text) else { return Ok(()) };
+        let Some(field) = field(&mut target) else { return Ok(()) };
+        field.set(&text).map_err(|why| in_words((key, &text, why)))
+    })
 }
 
 impl Config {
+    /// Returns the player of a policy: all moves in the tree, and forward moves in
+    /// playouts that continue to the end.
+    fn of_policy(policy: Policy) -> Config {
+        let Policy::Search(search) = policy else { return Config::Random };
+        Config::Uct(UctConfig {
+            moves: Filter::All,
+            random: 1.0,
+            threshold: 0,
+            end: PlayoutEnd::PlayedOut,
+            depth: 0,
+            difference_weight: 0.0,
+            length_weight: 0.0,
+            is_guided: false,
+            temperature: 0.0,
+            has_own_playouts: search.playout == PlayoutPolicy::Random,
+            search,
+        })
+    }
+
+    /// Returns the text of a parameter.
+    pub(crate) fn get(&self, key: &str) -> Option<String> {
+        match self.clone() {
+            Config::Uct(mut uct) => field(UCT, &mut uct, key).and_then(Field::text).or_else(|| {
+                let mut parameters = uct.search.parameters().into_iter();
+                parameters.find(|(known, _)| *known == key).map(|(_, text)| text)
+            }),
+            Config::AlphaBeta(mut config) => field(ALPHA_BETA, &mut config, key)?.text(),
+            Config::Pvs(mut pvs) => field(PVS, &mut pvs, key)?.text(),
+            _ => None,
+        }
+    }
+
+    /// Sets a parameter.
+    ///
+    /// # Errors
+    ///
+    /// Returns a message if the player has no such parameter, or the text is no value of it.
+    pub(crate) fn set(&mut self, key: &str, text: &str) -> Result<(), String> {
+        let set = match self {
+            Config::Uct(uct) => uct.set(key, text),
+            Config::AlphaBeta(config) => field(ALPHA_BETA, config, key).map(|field| field.set(text)),
+            Config::Pvs(pvs) => field(PVS, pvs, key).map(|field| field.set(text)),
+            _ => None,
+        };
+        set.unwrap_or_else(|| {
+            let known: Vec<&str> = match self {
+                Config::Uct(_) => {
+                    let policies = parameters().into_iter().map(|parameter| parameter.key);
+                    UCT.iter().map(|(key, _)| *key).chain(policies).collect()
+                }
+                Config::AlphaBeta(_) => ALPHA_BETA.iter().map(|(key, _)| *key).collect(),
+                Config::Pvs(_) => PVS.iter().map(|(key, _)| *key).collect(),
+                _ => Vec::new(),
+            };
+            let similar = nearest(key, known).map(|similar| format!("; did you mean `{similar}`?"));
+            Err(format!("unknown key `{key}`{}", similar.unwrap_or_default()))
+        })
+    }
+
+    /// Sets parameters in order.
+    fn set_all<'a>(&mut self, pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<(), String> {
+        set_in_order(pairs, |key, text| self.set(key, text)).map_err(in_words)
+    }
+
     /// Checks the ranges and the combination of the parameters. The error is the
     /// reason why they are invalid.
     fn check(&self) -> Result<(), String> {
         match self {
-            Config::Uct(uct) => uct.check(),
-            Config::Pvs(pvs) => pvs.check(),
+            Config::Uct(uct) => check_rows(UCT, uct).and_then(|()| uct.check()),
+            Config::AlphaBeta(config) => check_rows(ALPHA_BETA, config),
+            Config::Pvs(pvs) => check_rows(PVS, pvs),
             _ => Ok(()),
         }
     }
@@ -448,7 +655,7 @@ impl Config {
     /// Returns the name of the search.
     pub fn search_name(&self) -> &'static str {
         match self {
-            Config::Uct(uct) if uct.selection == TreePolicy::Guided => "PUCT",
+            Config::Uct(uct) if uct.is_guided => "PUCT",
             Config::Uct(_) => "MCTS",
             Config::AlphaBeta(_) => "alpha-beta",
             Config::Pvs(_) => "principal-variation search",
@@ -459,7 +666,7 @@ impl Config {
     /// Returns the [revision](SearchPolicy::revision) of its policy parameters.
     pub(crate) fn revision(&self) -> Option<u32> {
         match self {
-            Config::Uct(uct) => uct.search()?.revision(),
+            Config::Uct(uct) => uct.search.revision(),
             _ => None,
         }
     }
@@ -481,86 +688,42 @@ impl Config {
 }
 
 impl UctConfig {
-    /// Returns whether the player has its own playouts, not those of a policy.
-    pub(crate) fn has_own_playouts(&self) -> bool {
-        !self.parts.contains_key("playout")
-    }
-
-    /// Returns the search of its policy parameters, if it has any.
-    pub(crate) fn search(&self) -> Option<&SearchPolicy> {
-        self.search.as_ref()
-    }
-
-    /// Parses the policy parameters in `parts`. The exploration constant and the
-    /// final move of the player apply unless the parts have their own. Returns
-    /// `None` without parts.
-    ///
-    /// # Errors
-    ///
-    /// Returns a message if a part is unknown or has an invalid value.
-    fn parse_parts(&self) -> Result<Option<SearchPolicy>, String> {
-        if self.parts.is_empty() {
-            return Ok(None);
+    /// Sets a parameter of the player or of its search, or returns `None` if there is none of this name.
+    fn set(&mut self, key: &str, text: &str) -> Option<Result<(), String>> {
+        match key {
+            "selection" => {
+                self.is_guided = text == "guided";
+                if self.is_guided {
+                    return Some(Ok(()));
+                }
+            }
+            "playout" => self.has_own_playouts = false,
+            _ => {}
         }
-        let mut search = SearchPolicy {
-            selection: SelectionPolicy::Uct { c: self.c },
-            decision: self.decision.into(),
-            ..SearchPolicy::default()
-        };
-        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let parts: Vec<(&str, String)> = self.parts.iter().map(|(key, value)| (key.as_str(), text(value))).collect();
-        search.set_all(parts.iter().map(|(key, text)| (*key, text.as_str())))?;
-        Ok(Some(search))
+        let own = field(UCT, self, key).map(|field| field.set(text));
+        own.or_else(|| SearchPolicy::knows(key).then(|| self.search.set(key, text)))
     }
 
-    /// Checks the parameters, with `search` already parsed from `parts`.
+    /// Checks the combination of the parameters.
     fn check(&self) -> Result<(), String> {
-        if let Some(search) = &self.search {
-            if self.selection == TreePolicy::Guided {
+        let search = &self.search;
+        search.check()?;
+        if search.decision == Decision::EffectiveQuality && self.threshold > 0 {
+            return Err("`play=eq` looks at the states after moves, and goes with `threshold=0`".to_owned());
+        }
+        if search.solver && self.length_weight != 0.0 {
+            return Err("`solver=yes` goes with `length_weight=0`, for lengths change from move to move".to_owned());
+        }
+        if self.is_guided {
+            if !StoredUct::from(self.clone()).parts.is_empty() {
                 return Err("guided selection goes with playouts of its own, not with other parts".to_owned());
             }
-            if search.decision == sternhalma_ggp::mcts::Decision::EffectiveQuality && self.threshold > 0 {
-                return Err("`play=eq` looks at the states after moves, and goes with `threshold=0`".to_owned());
-            }
-            if search.solver && self.length_weight != 0.0 {
-                return Err("`solver=yes` goes with `length_weight=0`, for lengths change from move to move".to_owned());
-            }
-        }
-        if !(0.0..=1.0).contains(&self.random) {
-            return Err(format!("`random` is a share of 0 to 1, not {}", self.random));
-        }
-        if !(self.c >= 0.0
-            && self.c.is_finite()
-            && self.length_weight.is_finite()
-            && self.difference_weight.is_finite())
-        {
-            return Err("`c` is at least 0, and the weights are finite".to_owned());
-        }
-        if self.selection == TreePolicy::Guided {
             if self.end != PlayoutEnd::FixedDepth {
                 return Err("guided selection goes with playouts of fixed depth".to_owned());
             }
             if !(self.temperature > 0.0 && self.difference_weight > 0.0) {
                 return Err("guided selection takes `temperature` and `difference_weight` above 0".to_owned());
             }
-        }
-        Ok(())
-    }
-}
-
-impl PvsConfig {
-    fn check(&self) -> Result<(), String> {
-        if self.depth == 0 || !(1..=MOST_MEGABYTES).contains(&self.table_megabytes) {
-            return Err(format!("`depth` is at least 1, and `table_megabytes` 1 to {MOST_MEGABYTES}"));
-        }
-        if !(1..=MOST_THREADS).contains(&self.threads) {
-            return Err(format!("`threads` is a number from 1 to {MOST_THREADS}"));
-        }
-        // This keeps evaluations far below the values of won races (`pvs::value`).
-        const MOST_WEIGHT: i32 = 10_000;
-        let weights = [self.futility, self.row, self.rearmost, self.second, self.tempo];
-        if !weights.iter().all(|weight| (0..=MOST_WEIGHT).contains(weight)) {
-            return Err(format!("weights and `futility` are 0 to {MOST_WEIGHT} hundredths of a move"));
         }
         Ok(())
     }
@@ -605,7 +768,7 @@ mod tests {
             let found = uct(name);
             assert_eq!((found.moves, found.random, found.threshold, found.depth), (moves, random, threshold, depth));
         }
-        assert_eq!(uct("base2").c, uct("base0").c);
+        assert_eq!(uct("base2").search, uct("base0").search);
     }
 
     #[test]
@@ -615,24 +778,24 @@ mod tests {
             Config::Uct(uct) => uct,
             other => panic!("{other:?} is no UCT player"),
         };
-        let searches = |text: &str| uct(text).search().unwrap().to_string();
+        let searches = |text: &str| uct(text).search.to_string();
         assert_eq!(searches("nst,n=2"), "uct,c=0.4,playout=nst,n=2,least=7,epsilon=0.2");
         let adaptive = "uct,c=0.4,playout=nst,n=2,least=7,epsilon=0.2,omega=0.97,solver=yes,lanes=auto";
         assert_eq!(searches("adaptive"), adaptive);
         assert_eq!(searches("base,ref=inf"), "grave,c=0.2,k=250,ref=inf,playout=mast,epsilon=0.4");
         let heur0 = uct("heur0,selection=grave,playout=mast,tau=10,play=visits,c=0.3,threshold=4");
-        assert_eq!((heur0.end, heur0.depth, heur0.c, heur0.threshold), (PlayoutEnd::FixedDepth, 13, 0.3, 4));
-        let search = heur0.search().unwrap().to_string();
+        assert_eq!((heur0.end, heur0.depth, heur0.threshold), (PlayoutEnd::FixedDepth, 13, 4));
+        let search = heur0.search.to_string();
         assert_eq!(search, "grave,c=0.3,k=250,ref=50,playout=mast,tau=10,play=visits");
-        assert_eq!(uct("heur0").search(), None);
+        assert_eq!(searches("heur0"), "uct,c=0.175");
         assert_eq!(searches("cadia,epsilon=0.3"), "uct,c=0.4,playout=mast,epsilon=0.3");
         assert_eq!(searches("base,selection=uct,c=1"), "uct,c=1,playout=mast,epsilon=0.4");
         assert_eq!(
             searches("mini,decision=most-visits,strategies=R"),
             "uct,c=0.4,playout=mini,b=5,strategies=R,play=visits"
         );
-        assert_eq!(["heur0", "heur0,selection=grave"].map(|text| uct(text).has_own_playouts()), [true; 2]);
-        assert_eq!(["heur0,playout=random", "nst"].map(|text| uct(text).has_own_playouts()), [false; 2]);
+        assert_eq!(["heur0", "heur0,selection=grave"].map(|text| uct(text).has_own_playouts), [true; 2]);
+        assert_eq!(["heur0,playout=random", "nst"].map(|text| uct(text).has_own_playouts), [false; 2]);
         let mut own = Roster::built_in();
         own.add(Roster::parse("[mine]\nlike = 'heur0'\nplayout = 'nst'\nepsilon = 0.1").unwrap());
         assert_eq!(own.config("mine").unwrap(), own.config("heur0,playout=nst,epsilon=0.1").unwrap());
@@ -656,10 +819,101 @@ mod tests {
     }
 
     #[test]
+    fn a_policy_is_the_same_on_boards_and_on_rulesheets() {
+        let roster = Roster::built_in();
+        for text in [
+            "nst,n=2,playout=mast",
+            "nst,playout=mast,epsilon=0.3",
+            "nst,epsilon=0.3,playout=mast",
+            "uct,epsilon=0.1,playout=nst,n=2",
+            "uct,n=1,playout=nst,n=2",
+            "mini,b=3,playout=mast",
+            "mini,b=3,allocation=best",
+            "tuned,tune-c=0.5,tune=lsi",
+            "tuned,tune-c=0.5,tune=none",
+            "nst,epsilon=0.3,playout=random",
+            "grave,k=10,selection=uct",
+            "base,epsilon=0.1,tau=5",
+            "nst,transpositions=true",
+            "nst,transpositions=yes",
+            "mast,play=visits,solver=yes",
+        ] {
+            let Policy::Search(expected) = text.parse().unwrap() else { panic!("{text}") };
+            let Config::Uct(board) = roster.config(text).unwrap() else { panic!("{text}") };
+            assert_eq!(board.search.to_string(), expected.to_string(), "{text}");
+            // A stored player is the same player.
+            let stored = serde_json::to_string(&Config::Uct(board.clone())).unwrap();
+            assert_eq!(serde_json::from_str::<Config>(&stored).unwrap(), Config::Uct(board), "{stored}");
+        }
+    }
+
+    #[test]
+    fn a_player_like_another_can_replace_its_parts() {
+        let mut roster = Roster::built_in();
+        let own = "[mine]\nlike = 'heur0'\nplayout = 'nst'\n[three]\nlike = 'mine'\nn = 2\n\
+            [four]\nlike = 'three'\nplayout = 'mast'\nepsilon = 0.3\n[guided]\nlike = 'four'\nselection = 'guided'\n\
+            [whole]\nkind = 'uct'\nmoves = 'all'\nrandom = 1\nthreshold = 0\nend = 'played-out'\nc = 0.3\n\
+            length_weight = 0\nselection = 'grave'\nk = 10\ntranspositions = true";
+        roster.add(Roster::parse(own).unwrap());
+        let search = |name: &str| match roster.config(name).unwrap() {
+            Config::Uct(uct) => uct.search.to_string(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(search("three"), "uct,c=0.175,playout=nst,n=2,least=7,epsilon=0.2");
+        assert_eq!(search("four"), "uct,c=0.175,playout=mast,epsilon=0.3");
+        assert_eq!(search("whole"), "grave,c=0.3,k=10,ref=50,transpositions=yes");
+        let error = roster.config("guided").unwrap_err().to_string();
+        assert!(error.contains("guided selection goes with playouts of its own"), "{error}");
+    }
+
+    #[test]
+    fn stored_players_of_earlier_versions_are_read() {
+        let stored = |end: &str| {
+            let own = r#""kind":"uct","moves":"all","random":1.0,"threshold":0,"end":"played-out","depth":0"#;
+            format!(r#"{{{own},"difference_weight":0.0,"c":0.4,"length_weight":0.0,"decision":"best-average"{end}}}"#)
+        };
+        for (end, text) in [
+            ("", "uct"),
+            (r#","parts":{"playout":"nst","n":2}"#, "nst,n=2"),
+            (r#","parts":{"playout":"nst","play":"visits"}"#, "nst,play=visits"),
+            (r#","parts":{"playout":"nst","transpositions":"yes"}"#, "nst,transpositions=true"),
+            (
+                r#","transpositions":true,"parts":{"epsilon":0.1,"playout":"mast"}"#,
+                "mast,transpositions=yes,epsilon=0.1",
+            ),
+            (r#","parts":{"selection":"grave","k":10}"#, "uct,selection=grave,k=10"),
+        ] {
+            let config: Config = serde_json::from_str(&stored(end)).unwrap();
+            assert_eq!(config, Roster::built_in().config(text).unwrap(), "{end}");
+        }
+        let error = serde_json::from_str::<Config>(&stored(r#","parts":{"moves":"all","colour":3}"#)).unwrap_err();
+        assert!(error.to_string().contains("no parameter of policies"), "{error}");
+    }
+
+    #[test]
+    fn names_of_values_are_those_of_stored_players() {
+        fn assert_names<T: Serialize + Copy>(names: Names<T>) {
+            for (name, value) in names {
+                assert_eq!(serde_json::to_value(value).unwrap(), *name);
+            }
+        }
+        assert_names(FILTERS);
+        assert_names(ENDS);
+        assert_names(EVALUATIONS);
+        for (name, decision) in DECISIONS {
+            assert_eq!(serde_json::to_value(DecisionRule::try_from(*decision).unwrap()).unwrap(), *name);
+        }
+        for name in ["mean-row", "table"] {
+            let config = Roster::built_in().config(&format!("ab-avg,evaluation={name}")).unwrap();
+            assert_eq!(serde_json::to_value(config).unwrap()["evaluation"], name);
+        }
+    }
+
+    #[test]
     fn a_player_may_be_changed_by_name() {
         let roster = Roster::built_in();
         let Config::Uct(uct) = roster.config("heur0,c=0.7, threshold=5,moves=all").unwrap() else { panic!() };
-        assert_eq!((uct.c, uct.threshold, uct.moves), (0.7, 5, Filter::All));
+        assert_eq!((uct.search.selection.c(), uct.threshold, uct.moves), (0.7, 5, Filter::All));
         for (text, why) in [
             ("heur9", "there is no player `heur9`; did you mean `heur0`?"),
             ("utc", "there is no player `utc`; did you mean `uct`?"),
@@ -668,9 +922,10 @@ mod tests {
             ("heur0,epsilom=1", "unknown key `epsilom`; did you mean `epsilon`?"),
             ("heur0,c", "is not `key=value`"),
             ("heur0,colour=1", "unknown key `colour`"),
-            ("heur0,c=red", "expected a number, got \"red\""),
-            ("heur0,random=1.5", "a share of 0 to 1"),
-            ("heur0,c=nan", "at least 0"),
+            ("heur0,c=red", "`c=red`: expected a number ≥ 0, got `red`"),
+            ("heur0,random=1.5", "expected a number from 0 to 1, got `1.5`"),
+            ("heur0,c=nan", "expected a number ≥ 0"),
+            ("heur0,length_weight=inf", "expected a finite number, got `inf`"),
             ("base0,selection=guided", "fixed depth"),
             ("mcts,temperature=0", "above 0"),
             ("sternhalma,table_megabytes=0", "1 to 65536"),

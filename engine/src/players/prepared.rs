@@ -12,9 +12,7 @@ use thiserror::Error;
 use crate::distances::Distances;
 use crate::players::adversaries::{self, Adversary};
 use crate::players::alpha_beta::AlphaBeta;
-use crate::players::config::{
-    AlphaBetaConfig, Config, Evaluation, PlayoutEnd, PositionalEvaluation, TreePolicy, UctConfig,
-};
+use crate::players::config::{AlphaBetaConfig, Config, Evaluation, PlayoutEnd, PositionalEvaluation, UctConfig};
 use crate::players::evaluate::{MeanRow, Separated, TableDifference, TableForesight};
 use crate::players::interface::EnginePlayer;
 use crate::players::learned::{FIRST_BUILT_IN, LearnedWeights, WeightsError};
@@ -250,9 +248,9 @@ fn prepare_uct(
     let depth = uct.depth;
     let to_depth = |distances| FixedDepth { depth, evaluator: TableDifference { distances, weight } };
     Ok(match uct.end {
-        _ if uct.selection == TreePolicy::Guided => {
+        _ if uct.is_guided => {
             let foresight = TableForesight { distances: table()?, weight };
-            let selection = Puct::new(foresight, uct.c, uct.temperature * weight);
+            let selection = Puct::new(foresight, uct.search.selection.c(), uct.temperature * weight);
             let parts = (selection, FarthestMix::new(uct.random), to_depth(table()?));
             Arc::new(move |memory| Ok(Box::new(UctPlayer::new(game.clone(), &uct, parts.clone(), memory))))
         }

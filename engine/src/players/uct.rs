@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use sternhalma_ggp::mcts::{Cutoff, LengthBonus, MctsConfig, Playout, Selection};
-use sternhalma_ggp::policy::{PartsVisitor, SelectionPolicy, SelectionVisitor};
+use sternhalma_ggp::policy::{PartsVisitor, SelectionVisitor};
 use sternhalma_ggp::{Limits, Mcts, MemoryBudget, SearchStats};
 
 use crate::players::config::UctConfig;
@@ -34,14 +34,10 @@ pub(super) fn uct_player<C>(
 where
     C: Cutoff<ChineseCheckers> + Clone + Send + 'static,
 {
-    let search = config.search();
     let builder = PlayerBuilder { game: game.clone(), config, cutoff, memory };
-    match search.filter(|_| !config.has_own_playouts()) {
-        Some(search) => search.visit(&**game, 0, builder),
-        None => {
-            let selection = search.map_or(SelectionPolicy::Uct { c: config.c }, |search| search.selection);
-            selection.visit(WithOwnPlayout(builder))
-        }
+    match config.has_own_playouts {
+        true => config.search.selection.visit(WithOwnPlayout(builder)),
+        false => config.search.visit(&**game, 0, builder),
     }
 }
 
@@ -98,8 +94,7 @@ where
         parts: (S, P, C),
         memory: &MemoryBudget,
     ) -> UctPlayer<S, P, C> {
-        let own = config.search().and_then(|search| search.memory);
-        let memory = memory.part(own.unwrap_or(u64::MAX));
+        let memory = memory.part(config.search.memory.unwrap_or(u64::MAX));
         let mcts = search(config, parts.clone(), 0).within(&memory);
         UctPlayer { game, config: config.clone(), parts, mcts, memory }
     }
@@ -111,18 +106,18 @@ where
     P: Playout<ChineseCheckers>,
     C: Cutoff<ChineseCheckers>,
 {
-    let search = config.search();
+    let search = &config.search;
     let settings = MctsConfig {
         expansion_threshold: config.threshold,
         length_bonus: LengthBonus { weight: config.length_weight, horizon: LENGTH_HORIZON },
-        decision: search.map_or_else(|| config.decision.into(), |search| search.decision),
+        decision: search.decision,
         max_edges: MOST_EDGES,
-        transpositions: config.transpositions || search.is_some_and(|search| search.transpositions),
-        tree_gamma: search.map_or(1.0, |search| search.tree_gamma),
-        solver: search.is_some_and(|search| search.solver),
+        transpositions: search.transpositions,
+        tree_gamma: search.tree_gamma,
+        solver: search.solver,
     };
     let (selection, playout, cutoff) = parts;
-    Mcts::new(selection, playout, cutoff, settings, seed).tuned(search.and_then(|search| search.tuning.clone()))
+    Mcts::new(selection, playout, cutoff, settings, seed).tuned(search.tuning.clone())
 }
 
 impl<S, P, C> EnginePlayer for UctPlayer<S, P, C>

@@ -25,7 +25,9 @@ pub(crate) use agent::RandomAgent;
 pub use game::{PolicyGame, Together};
 pub use lock_step::LockStep;
 pub use playout::{MoveValuePolicy, PlayoutPolicy};
-pub use search::{SearchPolicy, parameter_table, parameters, removal_notice};
+pub use search::{
+    SearchPolicy, WrongParameter, parameter_table, parameters, parts_first, removal_notice, set_in_order,
+};
 pub use selection::SelectionPolicy;
 pub use text::{NAMED_POLICIES, NamedPolicy, Policy, PolicyError, PolicyText};
 pub use visitor::{PartsVisitor, SelectionVisitor};

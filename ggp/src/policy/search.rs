@@ -148,19 +148,6 @@ impl SearchPolicy {
             })
     }
 
-    /// Sets several parameters, those first that others belong to, and checks that the parts fit together.
-    ///
-    /// # Errors
-    /// Returns the wrong parameter, and the expected values.
-    pub fn set_all<'a>(&mut self, pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<(), String> {
-        let mut pairs: Vec<(&str, &str)> = pairs.into_iter().collect();
-        pairs.sort_by_key(|(key, _)| precedence(key));
-        pairs
-            .into_iter()
-            .try_for_each(|(key, text)| self.set(key, text).map_err(|why| format!("`{key}={text}`: {why}")))?;
-        self.check()
-    }
-
     /// Checks that the parts fit together.
     ///
     /// # Errors
@@ -236,10 +223,41 @@ pub fn parameter_table() -> Vec<String> {
     parameters().iter().map(row).collect()
 }
 
-/// Returns the place of a parameter among those of a table: parameters that others belong to come first.
-pub(super) fn precedence(key: &str) -> usize {
+/// A parameter with its text, and the reason why it cannot be set.
+pub type WrongParameter<'a> = (&'a str, &'a str, String);
+
+/// Sets the parameters of a text in order. A parameter before the part that it belongs to is set right after the part;
+/// a later part replaces an earlier one with its parameters.
+///
+/// # Errors
+/// Returns the first parameter that `set` refuses, with the reason.
+pub fn set_in_order<'a>(
+    pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
+    mut set: impl FnMut(&str, &str) -> Result<(), String>,
+) -> Result<(), WrongParameter<'a>> {
+    let mut waiting: Vec<WrongParameter<'a>> = Vec::new();
+    for (key, text) in pairs {
+        match set(key, text) {
+            Ok(()) if precedence(key).is_some() => waiting.retain(|(key, text, _)| set(key, text).is_err()),
+            Ok(()) => {}
+            Err(why) => waiting.push((key, text, why)),
+        }
+    }
+    waiting.into_iter().next().map_or(Ok(()), Err)
+}
+
+/// Returns the parameters of a table, which has no order, in the order in which they are set: parts come first.
+pub fn parts_first<T: AsRef<str>, V>(pairs: impl IntoIterator<Item = (T, V)>) -> Vec<(T, V)> {
+    let mut pairs: Vec<(T, V)> = pairs.into_iter().collect();
+    pairs.sort_by_key(|(key, _)| precedence(key.as_ref()).unwrap_or(usize::MAX));
+    pairs
+}
+
+/// Returns the place of a part among the parts: a part comes after the part that it belongs to. `None` for parameters
+/// that no others belong to.
+fn precedence(key: &str) -> Option<usize> {
     let search = owners(SelectionPolicy::PARAMS).chain(owners(PlayoutPolicy::PARAMS)).chain(owners(PARAMS));
-    search.chain(owners(tuning::PARAMS)).position(|owner| owner == key).unwrap_or(usize::MAX)
+    search.chain(owners(tuning::PARAMS)).position(|owner| owner == key)
 }
 
 fn parameter_keys() -> Vec<&'static str> {
@@ -266,7 +284,7 @@ fn lanes(parallelism: &mut Parallelism) -> Field<'_> {
         Parallelism::Lanes(lanes) => lanes.to_string(),
         Parallelism::Auto => "auto".to_owned(),
     };
-    Field::whole(LANES as u32, Some("auto"), Some(text), parallelism, |_, lanes| match lanes {
+    Field::whole([1, LANES as u32], Some("auto"), Some(text), parallelism, |_, lanes| match lanes {
         Some(1) => Parallelism::One,
         Some(lanes) => Parallelism::Lanes(lanes as usize),
         None => Parallelism::Auto,

@@ -97,7 +97,8 @@ impl SelectionPolicy {
         matches!(self, SelectionPolicy::Grave(_))
     }
 
-    fn c(self) -> f64 {
+    /// Returns the exploration constant, for rewards from 0 to 1.
+    pub fn c(self) -> f64 {
         match self {
             SelectionPolicy::Uct { c } | SelectionPolicy::Grave(GraveSettings { c, .. }) => c,
         }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, de};
 use thiserror::Error;
 
-use super::search::{SearchPolicy, precedence};
+use super::search::{SearchPolicy, parts_first, set_in_order};
 use crate::memory::MemoryBudget;
 use crate::messages::suggestion;
 
@@ -127,7 +127,7 @@ fn wrong(name: &str, text: &str, why: impl Into<String>) -> PolicyError {
 }
 
 impl Policy {
-    /// Creates the policy with a name and some parameters, which are set in order.
+    /// Creates the policy with a name and some parameters, which are set [in order](set_in_order).
     ///
     /// # Errors
     /// If there is no such policy, or a parameter is wrong.
@@ -135,17 +135,17 @@ impl Policy {
         name: &str,
         pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Policy, PolicyError> {
+        let pairs: Vec<(&str, &str)> = pairs.into_iter().collect();
+        let wrong = |(key, text): (&str, &str), why: String| wrong(name, &format!("{key}={text}"), why);
         let mut policy = Policy::named(name)?;
-        let mut last = String::new();
-        for (key, value) in pairs {
-            last = format!("{key}={value}");
-            match &mut policy {
-                Policy::Random => return Err(wrong(name, &last, "`random` has no parameters")),
-                Policy::Search(search) => search.set(key, value).map_err(|why| wrong(name, &last, why))?,
+        match (&mut policy, pairs.last()) {
+            (_, None) => {}
+            (Policy::Random, Some(&pair)) => return Err(wrong(pair, "`random` has no parameters".to_owned())),
+            (Policy::Search(search), Some(&last)) => {
+                let set = set_in_order(pairs, |key, text| search.set(key, text));
+                set.map_err(|(key, text, why)| wrong((key, text), why))?;
+                search.check().map_err(|why| wrong(last, why))?;
             }
-        }
-        if let Policy::Search(search) = &policy {
-            search.check().map_err(|why| wrong(name, &last, why))?;
         }
         Ok(policy)
     }
@@ -219,19 +219,17 @@ impl<'de> Deserialize<'de> for PolicyText {
             Truth(bool),
             Text(String),
         }
-        let table = match Input::deserialize(deserializer)? {
+        let mut table = match Input::deserialize(deserializer)? {
             Input::Text(text) => return Ok(PolicyText(text)),
             Input::Table(table) => table,
         };
-        let mut pairs: Vec<(String, String)> = (table.into_iter())
-            .map(|(key, value)| match value {
-                Scalar::Number(number) => (key, number.to_string()),
-                Scalar::Truth(truth) => (key, if truth { "yes" } else { "no" }.to_owned()),
-                Scalar::Text(text) => (key, text),
-            })
-            .collect();
-        pairs.sort_by_key(|(key, _)| (key != "name").then(|| precedence(key)));
-        let words = pairs.into_iter().map(|(key, value)| if key == "name" { value } else { format!("{key}={value}") });
-        Ok(PolicyText(words.collect::<Vec<_>>().join(",")))
+        let text = |value: Scalar| match value {
+            Scalar::Number(number) => number.to_string(),
+            Scalar::Truth(truth) => if truth { "yes" } else { "no" }.to_owned(),
+            Scalar::Text(text) => text,
+        };
+        let name = table.remove("name").map_or_else(String::new, text);
+        let words = parts_first(table).into_iter().map(|(key, value)| format!(",{key}={}", text(value)));
+        Ok(PolicyText(name + &words.collect::<String>()))
     }
 }

@@ -303,7 +303,7 @@ pub(crate) const PARAMS: &[Param<Option<Tuning>>] = &[
         is_optional: false,
         field: |tuning| {
             let evolve = &mut tuning.as_mut().filter(|tuning| tuning.method.evolves())?.evolve;
-            Some(Field::whole(u32::MAX, None, *evolve, evolve, |_, simulations| simulations))
+            Some(Field::whole([1, u32::MAX], None, *evolve, evolve, |_, simulations| simulations))
         },
     },
 ];
@@ -329,7 +329,7 @@ fn generate(tuning: &mut Option<Tuning>) -> Option<Field<'_>> {
         Method::Lsi { generate, .. } => generate.to_string(),
         _ => return None,
     };
-    Some(Field::whole(u32::MAX, Some("auto"), Some(text), method, |method, simulations| {
+    Some(Field::whole([1, u32::MAX], Some("auto"), Some(text), method, |method, simulations| {
         let Some(simulations) = simulations else { return Method::LsiAuto };
         let mut method = if *method == Method::LsiAuto { Method::lsi() } else { method.clone() };
         if let Method::Lsi { generate, .. } = &mut method {
