@@ -14,7 +14,7 @@ use sternhalma_ggp::{Limits, MemoryBudget};
 use super::contest::EngineContestant;
 use crate::distances::Distances;
 use crate::external::{ExternalPlayer, ProgramCommand, ProtocolLog};
-use crate::players::{Config, PreparedPlayer, Separated};
+use crate::players::{Config, PreparedPlayer, Separated, renewed_identity};
 use crate::record::check_logged;
 use crate::rules::{ChineseCheckers, Filter, GameSetup, GameState};
 
@@ -161,6 +161,15 @@ impl Backend for BoardBackend {
         self.players.iter().map(describe).collect()
     }
 
+    fn renewed(&self, requested: &Schedule, mut logged: Schedule) -> Schedule {
+        for entrant in &mut logged.entrants {
+            if let Some(own) = requested.entrants.iter().find(|own| own.name == entrant.name) {
+                entrant.player = renewed_identity(entrant.player.take(), &own.player);
+            }
+        }
+        logged
+    }
+
     fn is_bounded(&self, player: usize, limits: &Limits) -> bool {
         match &self.players[player] {
             BoardPlayer::BuiltIn(player) => player.config().ends_by(limits),
@@ -274,6 +283,36 @@ mod tests {
         for log in [log, old] {
             let error = play(&learned(&weights, 1, 6).unwrap(), Some(&log)).unwrap_err().to_string();
             assert!(error.contains("the player `player 1` has other parameters"), "{error}");
+        }
+    }
+
+    #[test]
+    fn logs_with_players_in_an_earlier_form_continue() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("log");
+        let tournament = |games| {
+            let setup = GameSetup::new(Board::new(5, 3).unwrap()).with_ply_limit(60);
+            let players = ["greedy", "base0,playout=nst,epsilon=0.1,play=visits"].map(|text| {
+                BoardPlayer::BuiltIn(Box::new(Roster::built_in().config(text).unwrap().prepare(setup, None).unwrap()))
+            });
+            let backend = BoardBackend::new(setup, players.into(), None);
+            let budget = Budget { nodes: Some(20), ..Budget::default() };
+            let entrants = ["greedy", "searcher"].map(Entrant::named).to_vec();
+            Tournament::new(Box::new(backend), Schedule { ply_limit: 60, ..Schedule::new(entrants, budget, games) })
+        };
+        play(&tournament(2).unwrap(), Some(&log)).unwrap();
+        // Earlier versions wrote the parameters as they were given.
+        let text = std::fs::read_to_string(&log).unwrap();
+        let (head, games) = text.split_once('\n').unwrap();
+        let mut head: Value = serde_json::from_str(head).unwrap();
+        head.as_object_mut().unwrap().remove("check");
+        let player = &mut head["entrants"][1]["player"]["player"];
+        player["parts"] = json!({ "playout": "nst", "epsilon": 0.1, "play": "visits" });
+        player["decision"] = json!("best-average");
+        for (epsilon, continues) in [(0.1, true), (0.2, false)] {
+            head["entrants"][1]["player"]["player"]["parts"]["epsilon"] = json!(epsilon);
+            std::fs::write(&log, format!("{head}\n{games}")).unwrap();
+            assert_eq!(play(&tournament(4).unwrap(), Some(&log)).is_ok(), continues, "{epsilon}");
         }
     }
 

@@ -28,5 +28,6 @@ pub use follower::Follower;
 pub use interface::{Choice, EnginePlayer, SearchInfo, SearchObserver, SearchValue};
 pub use level::Level;
 pub use playout::FarthestMix;
+pub(crate) use prepared::renewed_identity;
 pub use prepared::{PrepareError, PreparedPlayer};
 pub use pvs::AllocationError;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use sternhalma_data::Board;
 use sternhalma_ggp::MemoryBudget;
-use sternhalma_ggp::arena::WEIGHTS_CHECKSUM;
 use sternhalma_ggp::mcts::{FixedDepth, Puct, ToTheEnd};
 use thiserror::Error;
 
@@ -216,13 +215,26 @@ impl PreparedPlayer {
         let mut identity = json!({ "player": self.config, "table": table.map(|table| hex(table.checksum())) });
         let weights = self.weights.as_ref().map(LearnedWeights::checksum);
         if let Some(weights) = weights.filter(|sum| self.config.reads_file() || !FIRST_BUILT_IN.contains(sum)) {
-            identity[WEIGHTS_CHECKSUM] = hex(weights).into();
+            identity["weights"] = hex(weights).into();
         }
         if let Some(revision) = self.config.revision() {
             identity["revision"] = revision.into();
         }
         identity
     }
+}
+
+/// Returns a logged [identity](PreparedPlayer::identity) as this version writes it, for a log that the player `own` is
+/// to continue. Logs of earlier versions have no checksum of learned weights that were read from a file; they are taken
+/// to be those of `own`.
+pub(crate) fn renewed_identity(mut logged: Value, own: &Value) -> Value {
+    if let Ok(config) = serde_json::from_value::<Config>(logged["player"].clone()) {
+        logged["player"] = json!(config);
+        if let (Some(weights), None) = (own.get("weights"), logged.get("weights")) {
+            logged["weights"] = weights.clone();
+        }
+    }
+    logged
 }
 
 /// Returns the start of a player that takes no memory from the budget.

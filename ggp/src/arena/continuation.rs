@@ -6,9 +6,6 @@ use super::rule_set;
 use super::rules_backend::replace_rules_by_digest;
 use super::{Difference, RoundSpec, Schedule};
 
-/// The key of the checksum of learned weights in the description of a player.
-pub const WEIGHTS_CHECKSUM: &str = "weights";
-
 impl Schedule {
     /// Returns the schedule with which this tournament continues a logged one: the games of the log
     /// keep their places and seeds, and new pairings come after those of the log.
@@ -78,7 +75,7 @@ impl Schedule {
             let place = self.entrants.iter().position(|new| new.name == *name);
             let place = place.ok_or_else(|| format!("the log has the player `{name}`, which is missing"))?;
             let new = &self.entrants[place];
-            if !is_same_player(&new.player, &old.player) {
+            if new.player != old.player {
                 return Err(format!(
                     "the player `{name}` has other parameters, another command, other learned weights or another table"
                 ));
@@ -108,17 +105,6 @@ impl Schedule {
             }
         }
         Ok(())
-    }
-}
-
-/// Returns whether two descriptions are of one player. Descriptions of earlier versions do not have the checksum of
-/// learned weights that were read from a file.
-fn is_same_player(new: &Value, old: &Value) -> bool {
-    match (new, old) {
-        (Value::Object(new), Value::Object(old)) if !old.contains_key(WEIGHTS_CHECKSUM) => {
-            new.iter().filter(|(key, _)| *key != WEIGHTS_CHECKSUM).eq(old)
-        }
-        _ => new == old,
     }
 }
 

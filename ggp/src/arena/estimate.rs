@@ -116,7 +116,9 @@ impl Tournament {
     ) -> Result<TournamentEstimate, ArenaError> {
         let schedule = &self.schedule;
         let (head, known) = match log {
-            Some(path) if path.is_file() => GameLog::entries(path, schedule)?,
+            Some(path) if path.is_file() => {
+                GameLog::entries(path, schedule, &|logged| self.backend.renewed(schedule, logged))?
+            }
             _ => (schedule.clone(), Vec::new()),
         };
         // A log has the same players, but may have another order of pairings.

@@ -53,6 +53,9 @@ pub trait LogEntry: Serialize + DeserializeOwned {
 /// A further check of an entry, for lines without a checksum, which were written by earlier versions.
 pub type EntryCheck<'a, E> = dyn Fn(&<E as LogEntry>::Head, &E) -> Result<(), String> + 'a;
 
+/// Returns the head of a log of an earlier version as this version writes it.
+pub type RenewHead<'a, E> = dyn Fn(<E as LogEntry>::Head) -> <E as LogEntry>::Head + 'a;
+
 /// A check of the games of a log, such as a replay of their moves.
 pub type GameCheck<'a> = EntryCheck<'a, GameRecord>;
 
@@ -184,14 +187,20 @@ impl<E: LogEntry> Log<E> {
     /// Returns an error if the file cannot be used, is locked or compressed, or is not a log of
     /// this run.
     pub fn open(path: &Path, head: &E::Head) -> Result<(Log<E>, Vec<E>), LogError> {
-        Log::open_checked(path, head, &accept::<E>)
+        Log::open_checked(path, head, &accept::<E>, &|logged| logged)
     }
 
-    /// Opens a log as [`open`](Log::open) does, and checks the entries of lines without a checksum.
+    /// Opens a log as [`open`](Log::open) does, compares its head as renewed, and checks the entries of lines without a
+    /// checksum.
     ///
     /// # Errors
     /// As for [`open`](Log::open), and if `check` refuses an entry.
-    pub fn open_checked(path: &Path, head: &E::Head, check: &EntryCheck<'_, E>) -> Result<(Log<E>, Vec<E>), LogError> {
+    pub fn open_checked(
+        path: &Path,
+        head: &E::Head,
+        check: &EntryCheck<'_, E>,
+        renew: &RenewHead<'_, E>,
+    ) -> Result<(Log<E>, Vec<E>), LogError> {
         let io = |source| LogError::Io { path: path.to_owned(), source };
         if is_compressed(path) {
             return Err(LogError::Compressed { path: path.to_owned() });
@@ -201,7 +210,7 @@ impl<E: LogEntry> Log<E> {
         if let Some(file) = file.regular() {
             lock(file, path)?;
             let ParsedLog { head: logged, entries, length } = parse::<E>(file, path, check)?;
-            let continued = continued_head::<E>(path, logged.as_ref(), head)?;
+            let continued = continued_head::<E>(path, logged.clone().map(renew), head)?;
             if logged.is_none() && !is_partial_head(file, head).map_err(io)? {
                 let reason = "it is another file, which would be overwritten".to_owned();
                 return Err(malformed(path, 1, "the head of a log".to_owned(), reason));
@@ -236,9 +245,9 @@ impl<E: LogEntry> Log<E> {
     ///
     /// # Errors
     /// Returns an error if the file cannot be read or is not a log of this run.
-    pub fn entries(path: &Path, head: &E::Head) -> Result<(E::Head, Vec<E>), LogError> {
+    pub fn entries(path: &Path, head: &E::Head, renew: &RenewHead<'_, E>) -> Result<(E::Head, Vec<E>), LogError> {
         let ParsedLog { head: logged, entries, .. } = read::<E>(path, &accept::<E>)?;
-        Ok((continued_head::<E>(path, logged.as_ref(), head)?, entries))
+        Ok((continued_head::<E>(path, logged.map(renew), head)?, entries))
     }
 
     /// Creates a log with entries.
@@ -487,14 +496,10 @@ fn parse_head<H: DeserializeOwned>(json: &[u8]) -> serde_json::Result<H> {
 
 /// Returns the head with which a run continues a log, or an error if the log has the head of
 /// another run.
-fn continued_head<E: LogEntry>(
-    path: &Path,
-    logged: Option<&E::Head>,
-    requested: &E::Head,
-) -> Result<E::Head, LogError> {
+fn continued_head<E: LogEntry>(path: &Path, logged: Option<E::Head>, requested: &E::Head) -> Result<E::Head, LogError> {
     let Some(logged) = logged else { return Ok(requested.clone()) };
     let error = |difference| LogError::OtherRun { path: path.to_owned(), run: E::RUN, difference };
-    E::continued_head(requested, logged).map_err(error)
+    E::continued_head(requested, &logged).map_err(error)
 }
 
 fn lock(file: &File, path: &Path) -> Result<(), LogError> {
@@ -664,7 +669,7 @@ mod tests {
         std::fs::write(&path, &old).unwrap();
         for error in [
             GameLog::read_checked(&path, &refuse).unwrap_err(),
-            GameLog::open_checked(&path, &schedule, &refuse).unwrap_err(),
+            GameLog::open_checked(&path, &schedule, &refuse, &|logged| logged).unwrap_err(),
         ] {
             assert!(error.to_string().ends_with("line 3 is not a game of this tournament: refused 1"), "{error}");
         }
@@ -697,7 +702,10 @@ mod tests {
         for path in [&plain, &compressed] {
             GameLog::create(path, &schedule, &records).unwrap();
             assert_eq!(GameLog::read(path).unwrap(), (schedule.clone(), records.clone()));
-            assert_eq!(GameLog::entries(path, &schedule).unwrap(), (schedule.clone(), records.clone()));
+            assert_eq!(
+                GameLog::entries(path, &schedule, &|logged| logged).unwrap(),
+                (schedule.clone(), records.clone())
+            );
         }
         let bytes = std::fs::read(&compressed).unwrap();
         assert_eq!(zstd::decode_all(&*bytes).unwrap(), std::fs::read(&plain).unwrap());

@@ -23,6 +23,12 @@ pub trait Backend {
     /// Returns the descriptions of the players, for logs.
     fn players(&self) -> Vec<Value>;
 
+    /// Returns a logged schedule with the descriptions of players as this version writes them. `requested` is the
+    /// schedule that continues it.
+    fn renewed(&self, _requested: &Schedule, logged: Schedule) -> Schedule {
+        logged
+    }
+
     /// Returns whether every search of a player ends, by itself or by these limits.
     fn is_bounded(&self, player: usize, limits: &Limits) -> bool;
 
@@ -180,8 +186,9 @@ impl Tournament {
         }
         let (mut log, records) = match log {
             Some(path) => {
+                let renew = |logged| self.backend.renewed(&self.schedule, logged);
                 let check = |schedule: &Schedule, record: &GameRecord| self.backend.check_logged(schedule, record);
-                let (log, records) = GameLog::open_checked(path, &self.schedule, &check)?;
+                let (log, records) = GameLog::open_checked(path, &self.schedule, &check, &renew)?;
                 (Some(log), records)
             }
             None => (None, Vec::new()),
