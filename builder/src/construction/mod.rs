@@ -18,5 +18,6 @@ mod tests;
 pub use cluster::{ClusterEstimate, LinkEstimate, PartReport, assemble};
 pub use estimate::{BuildEstimate, Calibration};
 pub use machine::{MachineSpec, disk_rate};
-pub use plan::{BuildOutcome, BuildPlan, ModeChoice, ModeReason};
+pub use out_of_core::BuildOutcome;
+pub use plan::{BuildPlan, ModeChoice, ModeReason};
 pub use table_builder::TableBuilder;

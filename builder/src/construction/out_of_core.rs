@@ -17,7 +17,6 @@ use sternhalma_data::{Distance, Table, TableError, TableInfo, TableSpec};
 
 use super::assembly::{TableAssembler, TableCommits, segments_before};
 use super::memory::{batch_size, resume_params};
-use super::plan::BuildOutcome;
 use super::table_builder::TableBuilder;
 use crate::blocks::check_blocks;
 use crate::blocks::write_blocks;
@@ -34,6 +33,15 @@ use crate::search::ExternalSearch;
 
 /// The bytes of the table that are written before their layers are freed.
 pub(super) const COMMIT_BYTES: u64 = 256 << 20;
+
+/// The result of a successful build.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BuildOutcome {
+    /// The table was built.
+    Built,
+    /// An earlier build in this work directory had already finished the same table.
+    AlreadyComplete,
+}
 
 /// An out-of-core build with its files and threads.
 pub(super) struct OutOfCoreBuild<'a> {

@@ -7,7 +7,7 @@ use sternhalma_data::{Table, TableSpec};
 
 use super::in_memory::build_in_memory;
 use super::memory::{fit_to_limit, memory_with_spill};
-use super::out_of_core::OutOfCoreBuild;
+use super::out_of_core::{BuildOutcome, OutOfCoreBuild};
 use super::table_builder::TableBuilder;
 use crate::error::{BuilderError, Result};
 use crate::external::{PartitionParams, WorkDir};
@@ -40,15 +40,6 @@ pub enum ModeReason {
         /// The memory that a search in memory needs, in bytes.
         needed: u64,
     },
-}
-
-/// The result of a successful build.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum BuildOutcome {
-    /// The table was built.
-    Built,
-    /// An earlier build in this work directory had already finished the same table.
-    AlreadyComplete,
 }
 
 /// A build whose questions are all answered: [`run`](BuildPlan::run) does what the plan says.
@@ -109,13 +100,13 @@ impl TableBuilder {
         }
         let (threads, memory, params) = match mode.mode {
             BuildMode::InMemory => {
-                let threads = if self.mode.is_some() { self.threads_in_memory(all) } else { all };
-                (threads, self.memory_with(threads), None)
+                let fitting = if self.mode.is_some() { self.threads_in_memory(all) } else { Some(all) };
+                (fitting.unwrap_or(all), self.memory_with(fitting.unwrap_or(1)), None)
             }
             BuildMode::OutOfCore => match fit_to_limit(self.spec, all, self.memory_limit) {
                 Ok((params, threads)) => (threads, memory_with_spill(self.spec, threads, params), Some(params)),
-                Err(BuilderError::MemoryLimit { least, .. }) => (1, least, None),
-                Err(_) => (1, 0, None),
+                Err(BuilderError::MemoryLimit { least, .. }) => (all, least, None),
+                Err(_) => (all, 0, None),
             },
         };
         Ok(BuildPlan {
@@ -133,6 +124,14 @@ impl TableBuilder {
             table_bytes,
             stored_states,
         })
+    }
+
+    /// Builds the table and writes it to `path`: [`plan`](TableBuilder::plan), and [`run`](BuildPlan::run).
+    ///
+    /// # Errors
+    /// If one of both fails.
+    pub fn build(&self, path: impl AsRef<Path>, observer: &dyn Observer) -> Result<BuildOutcome> {
+        self.plan(path)?.run(observer)
     }
 
     /// Returns the mode of a build that resumes nothing, has `limit` bytes of memory, and needs `needed` bytes in memory.
@@ -154,9 +153,12 @@ impl TableBuilder {
         memory_needed(self.spec, self.symmetry().as_ref(), threads)
     }
 
-    /// Returns the largest number of threads, from 1 to `all`, that the memory limit allows in memory, or 1 if it allows
-    /// none.
-    fn threads_in_memory(&self, all: usize) -> usize {
+    /// Returns the largest number of threads, at most `all`, that the memory limit allows in memory, or `None` if it
+    /// allows none.
+    fn threads_in_memory(&self, all: usize) -> Option<usize> {
+        if self.memory_with(1) > self.memory_limit {
+            return None;
+        }
         // More threads take more memory. `fits` threads fit, and more than `most` do not.
         let (mut fits, mut most) = (1, all);
         while fits < most {
@@ -167,7 +169,7 @@ impl TableBuilder {
                 most = middle - 1;
             }
         }
-        fits
+        Some(fits)
     }
 
     /// Returns the form of the layers of an out-of-core build. The work files of an unfinished build count as free space.
@@ -202,7 +204,7 @@ impl BuildPlan {
         self.mode
     }
 
-    /// Returns the number of threads, which may be less than requested if the memory limit is too small for all of them.
+    /// Returns the number of threads: as many as requested, or fewer if the memory limit allows only those.
     pub fn threads(&self) -> usize {
         self.threads
     }

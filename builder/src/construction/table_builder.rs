@@ -5,9 +5,6 @@ use std::path::{Path, PathBuf};
 use sternhalma_data::board::Symmetry;
 use sternhalma_data::{Encoding, Prefix, TableSpec};
 
-use super::plan::BuildOutcome;
-use crate::error::Result;
-use crate::observer::Observer;
 use crate::options::{BuildMode, LayerForm, Mirroring};
 
 /// Options of a build. [`plan`](TableBuilder::plan) resolves them.
@@ -170,13 +167,5 @@ impl TableBuilder {
             name.push(".work");
             name.into()
         })
-    }
-
-    /// Builds the table and writes it to `path`: [`plan`](TableBuilder::plan), and [`run`](super::BuildPlan::run).
-    ///
-    /// # Errors
-    /// If one of both fails.
-    pub fn build(&self, path: impl AsRef<Path>, observer: &dyn Observer) -> Result<BuildOutcome> {
-        self.plan(path)?.run(observer)
     }
 }
