@@ -1,10 +1,12 @@
 //! A document of the page as one file.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use axum::body::Bytes;
 use sha2::{Digest, Sha256};
 
-use crate::page::{PageError, ReadFile, bundle};
+use crate::page::{PageError, content_type};
 
 /// The places of the other parts of a document: each is on a line of its own.
 const CHARSET: &str = r#"<meta charset="utf-8" />"#;
@@ -14,52 +16,66 @@ const SCRIPT: (&str, &str) = (r#"<script type="module" src=""#, r#""></script>"#
 /// The picture of the page.
 const PICTURE: &str = "favicon.svg";
 
-/// Returns a document with its styles, its scripts, its picture and data inside. A content security policy allows
-/// these alone. The script finds the data as JSON in the element `data`.
+/// The begin of the address of another module of the folder `js`, and its end.
+const IMPORT: (&str, &str) = (" from \"./", "\";");
+
+/// Returns the text of a file of the page.
+pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, PageError>;
+
+/// Returns a document with its styles, its modules, its picture and data inside. The script finds the data as JSON in
+/// the element `data`.
+///
+/// Files become `data:` addresses, and an import map contains those of the modules. The content security policy allows
+/// the scripts and styles that have a nonce, and the modules that such scripts import. The nonce is the hash of the
+/// data, so no text in the data contains it.
 ///
 /// # Errors
-/// If a file is missing, or cannot be inside a document.
+/// If a file is missing.
 pub fn inline(path: &str, data: &str, read: ReadFile) -> Result<String, PageError> {
-    let document = read(path)?;
-    let picture = data_url(&read(PICTURE)?);
-    let (mut styles, mut scripts, mut lines) = (String::new(), String::new(), Vec::new());
-    for line in document.lines() {
-        let found = |(before, after)| line.trim().strip_prefix(before)?.strip_suffix(after);
-        lines.push(if let Some(path) = found(STYLES) {
-            let style = contained(path, "style", read(path)?)?;
-            let _ = write!(styles, " {}", hash(&style));
-            format!("<style>{style}</style>")
-        } else if let Some(entry) = found(SCRIPT) {
-            let script = contained(entry, "script", bundle(entry, read)?)?;
-            let _ = write!(scripts, " {}", hash(&script));
-            let data = escaped(data);
-            format!("<script type=\"application/json\" id=\"data\">{data}</script>\n<script type=\"module\">{script}</script>")
+    let data = escaped(data);
+    let nonce = format!("{:x}", Bytes::from_owner(Sha256::digest(&data)));
+    let picture = data_url(PICTURE, &read(PICTURE)?);
+    let mut document = String::new();
+    for line in read(path)?.lines() {
+        let named = |(before, after)| line.trim().strip_prefix(before)?.strip_suffix(after);
+        let line = if line.trim() == CHARSET {
+            format!(
+                "{line}\n<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+                 script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src data:; base-uri 'none'; \
+                 form-action 'none'\" />"
+            )
+        } else if let Some(style) = named(STYLES) {
+            let url = data_url(style, &read(style)?);
+            format!("<link rel=\"stylesheet\" nonce=\"{nonce}\" href=\"{url}\" />")
+        } else if let Some(entry) = named(SCRIPT) {
+            let mut modules = BTreeMap::new();
+            collect(entry, read, &mut modules)?;
+            let map = serde_json::json!({ "imports": modules });
+            format!(
+                "<script type=\"application/json\" id=\"data\">{data}</script>\n\
+                 <script type=\"importmap\" nonce=\"{nonce}\">{map}</script>\n\
+                 <script type=\"module\" nonce=\"{nonce}\">import \"{entry}\";</script>"
+            )
         } else {
             line.replace(&format!("\"{PICTURE}\""), &format!("\"{picture}\""))
-        });
+        };
+        document += &line;
+        document.push('\n');
     }
-    let policy = format!(
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src{scripts}; \
-         style-src{styles}; img-src data:; base-uri 'none'; form-action 'none'\" />"
-    );
-    let at = lines.iter().position(|line| line.trim() == CHARSET);
-    let fault = |what: &str| PageError::Content { path: path.to_owned(), line: 1, what: what.to_owned() };
-    lines.insert(at.ok_or_else(|| fault("the document declares no character set"))? + 1, policy);
-    Ok(lines.join("\n") + "\n")
+    Ok(document)
 }
 
-/// Returns a text that is the content of an element, unchanged.
-fn contained(path: &str, element: &str, text: String) -> Result<String, PageError> {
-    let lower = text.to_ascii_lowercase();
-    let marks = ["<!--".to_owned(), format!("</{element}"), "<script".to_owned()];
-    match marks.iter().find(|mark| lower.contains(mark.as_str())) {
-        None => Ok(text),
-        Some(mark) => Err(PageError::Content {
-            path: path.to_owned(),
-            line: lower.split(mark.as_str()).next().unwrap_or_default().matches('\n').count() + 1,
-            what: format!("`{mark}` ends the element of the file"),
-        }),
+/// Adds a module and all that it imports to an import map. Addresses that begin with `./` have no meaning in a `data:`
+/// address, so modules import each other by the paths of their files.
+fn collect(path: &str, read: ReadFile, modules: &mut BTreeMap<String, String>) -> Result<(), PageError> {
+    if modules.contains_key(path) {
+        return Ok(());
     }
+    let text = read(path)?;
+    let code = text.replace(IMPORT.0, " from \"js/");
+    modules.insert(path.to_owned(), data_url(path, &code));
+    let mut names = text.split(IMPORT.0).skip(1).filter_map(|rest| rest.split_once(IMPORT.1));
+    names.try_for_each(|(name, _)| collect(&format!("js/{name}"), read, modules))
 }
 
 /// Returns JSON without `<`, so that no text in it ends its element or begins another one.
@@ -67,31 +83,14 @@ fn escaped(json: &str) -> String {
     json.replace('<', "\\u003c")
 }
 
-/// Returns the hash of an element for a policy.
-fn hash(content: &str) -> String {
-    format!("'sha256-{}'", base64(&Sha256::digest(content.as_bytes())))
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for group in bytes.chunks(3) {
-        let number = (0..3).fold(0, |number, at| number << 8 | u32::from(group.get(at).copied().unwrap_or(0)));
-        for digit in 0..4 {
-            let index = (number >> (18 - 6 * digit)) & 63;
-            text.push(if digit <= group.len() { char::from(DIGITS[index as usize]) } else { '=' });
-        }
-    }
-    text
-}
-
-/// Returns the address that contains a picture itself.
-fn data_url(svg: &str) -> String {
-    let mut url = "data:image/svg+xml,".to_owned();
-    for byte in svg.trim().bytes() {
+/// Returns the address that contains a file itself. It needs no escapes in attributes, JSON and scripts.
+fn data_url(path: &str, text: &str) -> String {
+    let mut url = format!("data:{},", content_type(path));
+    for byte in text.trim().bytes() {
         match byte {
-            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'.' | b'_' => url.push(char::from(byte)),
-            byte => drop(write!(url, "%{byte:02X}")),
+            b'"' | b'#' | b'%' | b'&' | b'<' | b'>' | b'\\' => drop(write!(url, "%{byte:02X}")),
+            b' '..=b'~' => url.push(char::from(byte)),
+            _ => drop(write!(url, "%{byte:02X}")),
         }
     }
     url
@@ -105,40 +104,37 @@ mod tests {
   <meta charset="utf-8" />
   <link rel="icon" href="favicon.svg" />
   <link rel="stylesheet" href="a.css" />
-  <script type="module" src="a.js"></script>
+  <script type="module" src="js/a.js"></script>
 </head>
 "#;
 
-    fn inlined(style: &str, script: &str, data: &str) -> Result<String, PageError> {
+    fn inlined(data: &str) -> Result<String, PageError> {
         let file = |path: &str| match path {
             "index.html" => Ok(DOCUMENT.to_owned()),
             "favicon.svg" => Ok("<svg a=\"#\"/>\n".to_owned()),
-            "a.css" => Ok(style.to_owned()),
-            "a.js" => Ok(script.to_owned()),
-            _ => Err(PageError::Missing { path: path.to_owned() }),
+            "a.css" => Ok("p { width: 5%; }".to_owned()),
+            "js/a.js" => Ok("import { b } from \"./b.js\";\nb(\"</script>\");\n".to_owned()),
+            "js/b.js" => Ok("import { a } from \"./a.js\";\nexport const b = a;\n".to_owned()),
+            _ => Err(PageError { path: path.to_owned() }),
         };
         inline("index.html", data, &file)
     }
 
     #[test]
     fn every_part_is_inside() {
-        // The hashes are those of `openssl dgst -sha256 -binary | base64`.
+        // The nonce is that of `sha256sum`.
+        let nonce = "015abd7f5cc57a2dd94b7590f04ad8084273905ee33ec5cebeae62276a97f862";
         let expected = r#"<head>
   <meta charset="utf-8" />
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'sha256-V6VHKA8b6zCwmyBeSYmW+9DFtAB18oDFt6SzyYcOgI0='; style-src 'sha256-pckGv9YvNcB5xy+Y4fbqhyo+ib850wyiuWeNbZvLi00='; img-src data:; base-uri 'none'; form-action 'none'" />
-  <link rel="icon" href="data:image/svg+xml,%3Csvg%20a%3D%22%23%22%2F%3E" />
-<style>p { color: red; }</style>
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'nonce-NONCE'; style-src 'nonce-NONCE'; img-src data:; base-uri 'none'; form-action 'none'" />
+  <link rel="icon" href="data:image/svg+xml,%3Csvg a=%22%23%22/%3E" />
+<link rel="stylesheet" nonce="NONCE" href="data:text/css; charset=utf-8,p { width: 5%25; }" />
 <script type="application/json" id="data">{"a":1}</script>
-<script type="module">// a.js
-const m0 = (() => {
-f();
-return {  };
-})();
-</script>
+<script type="importmap" nonce="NONCE">{"imports":{"js/a.js":"data:text/javascript; charset=utf-8,import { b } from %22js/b.js%22;%0Ab(%22%3C/script%3E%22);","js/b.js":"data:text/javascript; charset=utf-8,import { a } from %22js/a.js%22;%0Aexport const b = a;"}}</script>
+<script type="module" nonce="NONCE">import "js/a.js";</script>
 </head>
 "#;
-        let found = inlined("p { color: red; }", "f();", "{\"a\":1}").unwrap();
-        assert_eq!(found, expected);
+        assert_eq!(inlined("{\"a\":1}").unwrap(), expected.replace("NONCE", nonce));
     }
 
     #[test]
@@ -147,28 +143,22 @@ return {  };
             ["</script><script>alert(1)</script>", "<!-- <script>", "<![CDATA[", "&lt;/script&gt;", "\u{2028}'\"`"]
         {
             let json = serde_json::to_string(text).unwrap();
-            let document = inlined("", "", &json).unwrap();
+            let document = inlined(&json).unwrap();
             let (_, rest) = document.split_once("id=\"data\">").unwrap();
-            let (data, rest) = rest.split_once("</script>\n<script type=\"module\">").unwrap();
+            let (data, rest) = rest.split_once("</script>\n<script type=\"importmap\"").unwrap();
             assert!(!data.contains('<'));
             assert_eq!(serde_json::from_str::<String>(data).unwrap(), text);
-            assert_eq!(rest.matches("<script").count(), 0);
+            assert_eq!(rest.matches("<script").count(), 1);
         }
     }
 
     #[test]
-    fn files_that_would_end_their_element_are_refused() {
-        let error = |style, script| inlined(style, script, "{}").unwrap_err().to_string();
-        assert!(error("p {}\n/* </STYLE */", "").ends_with("a.css, line 2: `</style` ends the element of the file"));
-        assert!(error("", "f(\"</script>\");").contains("`</script` ends the element of the file"));
-        assert!(error("", "a <!--b;").contains("`<!--` ends the element of the file"));
-    }
-
-    #[test]
-    fn base64_has_the_length_of_the_standard() {
-        // RFC 4648, section 10.
-        for (bytes, text) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")] {
-            assert_eq!(base64(bytes.as_bytes()), text);
-        }
+    fn every_document_has_a_nonce_of_its_own() {
+        let nonce = |data| {
+            let document = inlined(data).unwrap();
+            document.split_once("'nonce-").unwrap().1.split_once('\'').unwrap().0.to_owned()
+        };
+        assert_eq!(nonce("{}"), nonce("{}"));
+        assert_ne!(nonce("{}"), nonce("[]"));
     }
 }

@@ -13,11 +13,8 @@ use sternhalma_ggp::Limits;
 
 use super::document::inline;
 use crate::facts::{PositionAnswer, ShortPosition};
-use crate::page::{PageError, text};
+use crate::page::{PageError, SAVED, text};
 use crate::rows::InfoRow;
-
-/// The document of a saved game.
-const DOCUMENT: &str = "saved.html";
 
 /// The most positions of a game that is saved.
 const MOST_POSITIONS: usize = 20_000;
@@ -166,7 +163,7 @@ impl SavedGame {
     pub fn page(&self) -> Result<String, PageError> {
         // All keys are texts, so that the data can be JSON.
         let data = serde_json::to_string(&self.data).unwrap_or_default();
-        inline(DOCUMENT, &data, &text)
+        inline(SAVED, &data, &text)
     }
 }
 

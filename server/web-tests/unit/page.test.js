@@ -31,6 +31,11 @@ test("every file of the page is used", () => {
   assert.deepEqual(unused, ["js/types.js"], "only the module with types is not loaded");
 });
 
+test("the document names every module of the page, so that the browser loads them at once", () => {
+  const named = [...HTML.matchAll(/<link rel="modulepreload" href="([^"]+)" \/>/g)].map(([, path]) => path);
+  assert.deepEqual(["js/main.js", ...named].sort(), [...collect("js/main.js")].sort());
+});
+
 test("the document has no scripts or styles of its own, which the policy forbids", () => {
   for (const html of [HTML, SAVED]) assert.doesNotMatch(html, /<style|style=|onclick|<script(?![^>]* src=)/);
   for (const path of MODULES) {

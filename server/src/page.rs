@@ -1,5 +1,6 @@
 //! The files of the page, which are part of the program.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::LazyLock;
@@ -13,7 +14,6 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use rust_embed::RustEmbed;
 
-use super::bundle::{PageError, bundle};
 use crate::answer::typed;
 use crate::error::ApiError;
 
@@ -22,13 +22,16 @@ use crate::error::ApiError;
 #[folder = "web"]
 struct Web;
 
-/// The module that starts the page. Its answer contains all modules, because a browser loads one file much faster than
-/// 40.
-const SCRIPT: &str = "js/main.js";
+/// The document of saved games, which has its data inside. It is not part of the page.
+pub const SAVED: &str = "saved.html";
 
-/// The paths of the files that the document names, and of the document.
-const FILES: [&str; 7] =
-    ["index.html", "favicon.svg", "css/base.css", "css/board.css", "css/forms.css", "css/panels.css", SCRIPT];
+/// A file of the page is missing. It is a fault of the page, not of a request or a game.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the page is faulty: {path} is missing")]
+pub struct PageError {
+    /// The file.
+    pub path: String,
+}
 
 /// A file of the page.
 struct Asset {
@@ -40,13 +43,17 @@ struct Asset {
 }
 
 /// The files of an optimised program, by their paths.
-static ASSETS: LazyLock<BTreeMap<&str, Result<Asset, PageError>>> =
-    LazyLock::new(|| FILES.into_iter().map(|path| (path, Asset::load(path))).collect());
+static ASSETS: LazyLock<BTreeMap<String, Result<Asset, PageError>>> =
+    LazyLock::new(|| files().map(|path| (path.to_string(), Asset::load(&path))).collect());
+
+/// Returns the paths of the files of the page.
+fn files() -> impl Iterator<Item = Cow<'static, str>> {
+    Web::iter().filter(|path| path != SAVED)
+}
 
 impl Asset {
     fn load(path: &str) -> Result<Asset, PageError> {
-        let content = if path == SCRIPT { bundle(path, &text) } else { text(path) };
-        let bytes = Bytes::from(content?);
+        let bytes = Bytes::from(text(path)?);
         let hash = xxhash_rust::xxh3::xxh3_64(&bytes);
         let etag = HeaderValue::from_str(&format!("\"{hash:016x}\"")).expect("digits are visible characters");
         let gzip = compressed(&bytes).filter(|gzip| gzip.len() < bytes.len());
@@ -79,7 +86,7 @@ impl Asset {
 /// If the file is missing.
 pub fn text(path: &str) -> Result<String, PageError> {
     let file = Web::get(path).and_then(|file| String::from_utf8(file.data.into_owned()).ok());
-    file.ok_or_else(|| PageError::Missing { path: path.to_owned() })
+    file.ok_or_else(|| PageError { path: path.to_owned() })
 }
 
 /// Answers requests for which there is no route: with a file of the page, or an error.
@@ -97,7 +104,7 @@ pub async fn asset(request: Request) -> Response {
         Ok(_) => ApiError::method(request.method(), "GET, HEAD").into_response(),
     };
     if cfg!(debug_assertions) {
-        FILES.contains(&name).then(|| Asset::load(name)).as_ref().map_or_else(missing, respond)
+        files().any(|path| path == name).then(|| Asset::load(name)).as_ref().map_or_else(missing, respond)
     } else {
         ASSETS.get(name).map_or_else(missing, respond)
     }
@@ -117,7 +124,8 @@ fn accepts_gzip(headers: &HeaderMap) -> bool {
     })
 }
 
-fn content_type(path: &str) -> &'static str {
+/// Returns the type of a file of the page.
+pub fn content_type(path: &str) -> &'static str {
     match path.rsplit_once('.').map_or("", |(_, extension)| extension) {
         "css" => "text/css; charset=utf-8",
         "js" => "text/javascript; charset=utf-8",
@@ -128,34 +136,16 @@ fn content_type(path: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use sternhalma_engine::Level;
-
     use super::*;
 
     #[test]
     fn the_document_names_every_file_of_the_page() {
         let document = text("index.html").unwrap();
-        for path in FILES {
-            assert!(ASSETS[path].is_ok(), "{path}");
-            assert!(path == "index.html" || document.contains(&format!("=\"{path}\"")), "{path}");
-        }
+        let unnamed: Vec<&String> = ASSETS.keys().filter(|path| !document.contains(&format!("=\"{path}\""))).collect();
+        assert_eq!(unnamed, ["index.html", "js/saved-facts.js", "js/saved.js", "js/types.js"]);
         let names = document.split(['\'', '"']).filter(|word| word.contains('.') && word.contains('/'));
-        assert_eq!(names.filter(|name| !name.contains(' ') && !FILES.contains(name)).collect::<Vec<_>>(), [""; 0]);
-    }
-
-    #[test]
-    fn the_script_contains_the_modules_without_comments() {
-        let script = &ASSETS[SCRIPT].as_ref().unwrap().bytes;
-        let script = std::str::from_utf8(script).unwrap();
-        assert!(script.contains("// js/views/tournaments.js\n") && !script.contains("/**"));
-        assert!(!script.contains("import") && !script.contains("export "));
-    }
-
-    #[test]
-    fn the_levels_of_the_page_have_the_limits_of_the_engine() {
-        let levels = (1..=Level::HIGHEST).map(|level| Level::try_from(level).unwrap().nodes().to_string());
-        let declared = format!("export const LEVELS = [{}];", levels.collect::<Vec<_>>().join(", "));
-        assert!(text("js/views/play.js").unwrap().contains(&declared), "{declared}");
+        let missing = names.filter(|&name| !name.contains(' ') && !ASSETS.get(name).is_some_and(Result::is_ok));
+        assert_eq!(missing.collect::<Vec<_>>(), [""; 0]);
     }
 
     #[test]
