@@ -9,7 +9,7 @@
  * @typedef {import("./types.js").Build} Build
  * @typedef {import("./types.js").Info} Info
  * @typedef {import("./types.js").PlayedGame} PlayedGame
- * @typedef {import("./types.js").Player} Player
+ * @typedef {import("./types.js").Players} Players
  * @typedef {import("./types.js").Limits} Limits
  * @typedef {import("./types.js").Rules} Rules
  * @typedef {import("./types.js").GameRecord} GameRecord
@@ -115,8 +115,8 @@ const tournament = (log, rest = "") => `/api/tournaments/${encodeURIComponent(lo
 const rulesheet = (name, rest = "") => `/api/rulesheets/${encodeURIComponent(name)}${rest}`;
 
 export const api = {
-  /** @returns {Promise<Player[]>} */
-  players: async () => (await get("/api/players")).players,
+  /** @returns {Promise<Players>} */
+  players: () => get("/api/players"),
 
   /** @returns {Promise<{tables: TableInfo[], unreadable: {name: string, error: string}[]}>} */
   tables: () => get("/api/tables"),

@@ -54,6 +54,10 @@ export class App {
     this.unreadable = [];
     /** @type {Player[]} */
     this.players = [{ name: "sternhalma", about: null }];
+    /** The node expansions per move of the levels, from level 1. @type {number[]} */
+    this.levels = [];
+    /** The policies of rulesheets. @type {Player[]} */
+    this.policies = [];
     /** @type {Record<string, View>} */
     this.views = {
       play: new PlayView(this),
@@ -161,8 +165,12 @@ export class App {
   }
 
   async refreshPlayers() {
-    const players = await api.players().catch(() => this.players);
-    if (players.length > 0) this.players = players;
+    try {
+      const { players, levels, policies } = await api.players();
+      [this.players, this.levels, this.policies] = [players, levels, policies];
+    } catch (error) {
+      this.fail(error);
+    }
     this.update();
   }
 

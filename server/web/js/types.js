@@ -100,6 +100,11 @@
  *
  * @typedef {{name: string, about: string | null}} Player
  *
+ * @typedef {object} Players what can play, and how strongly
+ * @property {Player[]} players the players of Chinese Checkers
+ * @property {number[]} levels the node expansions per move of the levels, from level 1
+ * @property {Player[]} policies the policies of rulesheets
+ *
  * @typedef {object} RecordLine
  * @property {string[]} [comments]
  * @property {RecordNode[]} game

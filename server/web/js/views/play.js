@@ -18,8 +18,6 @@ import { showOffer } from "../build-card.js";
  * @typedef {import("../types.js").Limits} Limits
  */
 
-/** The node expansions of the levels, as in the terminal. */
-export const LEVELS = [60, 60, 100, 150, 250, 400, 800, 2000, 2000, 100000];
 /** The players that have levels with noise. */
 const LEVELLED = ["sternhalma"];
 /** The seconds per move that can be chosen. */
@@ -118,10 +116,11 @@ export class PlayView {
     const player = this.settings[side];
     const [kind, number] = this.settings[side === "x" ? "strengthX" : "strengthO"].split("-");
     if (kind === "time") return { player, seconds: Number(number) };
-    const level = LEVELS[Number(number) - 1] ? number : "3";
+    const { levels } = this.app;
+    const level = levels[Number(number) - 1] ? number : "3";
     return {
       player: LEVELLED.includes(player) ? `${player},level=${level}` : player,
-      nodes: LEVELS[Number(level) - 1],
+      nodes: levels[Number(level) - 1],
     };
   }
 
@@ -163,7 +162,7 @@ export class PlayView {
       this.app.players.map(({ name, about }) => [name, about ? `${name} – ${about}` : name])
     );
     const strengths = /** @type {[string, string][]} */ ([
-      ...LEVELS.map((_, at) => [`level-${at + 1}`, `Level ${at + 1}`]),
+      ...this.app.levels.map((_, at) => [`level-${at + 1}`, `Level ${at + 1}`]),
       ...TIMES.map((time) => [`time-${time}`, `${time} s per move`]),
     ]);
     const both = now.who === "none";

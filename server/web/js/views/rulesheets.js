@@ -14,8 +14,6 @@ import { count } from "../text.js";
  * @typedef {import("../types.js").RulesheetRole} RulesheetRole
  */
 
-/** The policies that can be chosen, see docs/policies.md. */
-const POLICIES = ["random", "uct", "adaptive", "mini"];
 const PLAYOUTS = ["100", "1000", "10000"];
 const PERSON = "person";
 /** The side of a cell in a picture. */
@@ -247,7 +245,8 @@ export class RulesheetsView {
 
   drawSetup() {
     const { sheets, name, seats, playouts, states } = this;
-    refill(this.setup, [sheets, name, seats, playouts, states.length], () => [
+    const policies = /** @type {[string, string][]} */ (this.app.policies.map(({ name }) => [name, name]));
+    refill(this.setup, [sheets, name, seats, playouts, states.length, policies], () => [
       choice(
         "Game",
         sheets.map((sheet) => [sheet.name, sheet.name]),
@@ -256,13 +255,10 @@ export class RulesheetsView {
         { "data-name": "rulesheet", "data-key": "rulesheet" },
       ),
       ...Object.entries(seats).map(([role, seat]) =>
-        choice(
-          role,
-          [[PERSON, "a person"], ...POLICIES.map((policy) => /** @type {[string, string]} */ ([policy, policy]))],
-          seat,
-          (value) => this.seat(role, value),
-          { "data-name": `seat-${role}`, "data-key": `seat-${role}` },
-        ),
+        choice(role, [[PERSON, "a person"], ...policies], seat, (value) => this.seat(role, value), {
+          "data-name": `seat-${role}`,
+          "data-key": `seat-${role}`,
+        }),
       ),
       choice(
         "Playouts per move",
