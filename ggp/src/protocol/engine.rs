@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use thiserror::Error;
+
 use super::message::place_of;
 use crate::gdl::{Reasoner, Rules};
 use crate::mcts::SearchClock;
@@ -60,15 +62,56 @@ pub(super) struct EngineConfig {
     pub over: Arc<AtomicBool>,
 }
 
+/// A move for each role, which an engine knows.
+pub(super) struct Joint {
+    /// The moves in the names of the rulesheet, by role.
+    pub names: Vec<String>,
+    /// A description of the first illegal move, if any.
+    pub illegal: Option<String>,
+}
+
+/// The reason why an engine cannot play a joint move.
+#[derive(Error, PartialEq, Eq, Debug)]
+pub(super) enum JointError {
+    /// The joint move does not have one move for each role.
+    #[error("{found} moves for {roles} roles")]
+    Count {
+        /// The number of moves.
+        found: usize,
+        /// The number of roles.
+        roles: usize,
+    },
+    /// No state has a move with the name.
+    #[error("no move {name}")]
+    Unknown {
+        /// The name.
+        name: String,
+    },
+}
+
+/// The progress of a search.
+#[derive(Default)]
+pub(super) struct Progress {
+    /// The number of simulations.
+    pub playouts: u64,
+    /// The best move, if the role is to act under the play clock.
+    pub best: Option<String>,
+}
+
 /// A match from the view of one player, with names as text.
 pub(super) trait MatchEngine: Send {
-    /// Plays a joint move. Returns the joint move in the names of the
-    /// rulesheet, with a description of illegal moves, if any. If the joint
-    /// move cannot be played, nothing changes.
-    fn follow(&mut self, joint: &[String]) -> Result<(Vec<String>, Option<String>), String>;
+    /// Returns the joint move with these names in the current state. Names may differ in case from those of the
+    /// rulesheet.
+    ///
+    /// # Errors
+    /// If a move is missing, or is a move in no state.
+    fn resolve(&self, joint: &[String]) -> Result<Joint, JointError>;
 
-    /// Returns whether a joint move is legal and has a move for each role.
-    fn allows(&self, joint: &[String]) -> bool;
+    /// Plays a joint move that was [resolved](MatchEngine::resolve) in the current state, even if it is illegal.
+    ///
+    /// # Panics
+    /// If the joint move is that of another game.
+    fn follow(&mut self, joint: &Joint);
 
     /// Returns the legal moves of the player's role.
     fn options(&self) -> Vec<String>;
@@ -83,9 +126,8 @@ pub(super) trait MatchEngine: Send {
     /// replace this one.
     fn is_crowded(&self) -> bool;
 
-    /// Searches for a time under a clock. Returns the number of simulations,
-    /// and the best move if the role is to act under the play clock.
-    fn think(&mut self, time: Duration, clock: SearchClock) -> (u64, Option<String>);
+    /// Searches for a time under a clock.
+    fn think(&mut self, time: Duration, clock: SearchClock) -> Progress;
 
     /// Returns the goals, in the order of roles.
     fn goals(&self) -> Vec<u8>;
@@ -126,34 +168,35 @@ impl<G: Reasoner + PolicyGame> ReasonerEngine<G> {
 }
 
 impl<G: Reasoner + PolicyGame + Send> MatchEngine for ReasonerEngine<G> {
-    fn follow(&mut self, joint: &[String]) -> Result<(Vec<String>, Option<String>), String> {
-        let roles = self.game.roles();
-        if joint.len() != roles {
-            return Err(format!("{} moves for {roles} roles", joint.len()));
+    fn resolve(&self, joint: &[String]) -> Result<Joint, JointError> {
+        let (found, roles) = (joint.len(), self.game.roles());
+        if found != roles {
+            return Err(JointError::Count { found, roles });
         }
-        let (mut moves, mut illegal) = (Vec::new(), None);
+        let (mut names, mut illegal) = (Vec::new(), None);
         for (role, name) in joint.iter().enumerate() {
-            let (mv, legal) = self.named(role, name).ok_or_else(|| format!("no move {name}"))?;
+            let (mv, legal) = self.named(role, name).ok_or_else(|| JointError::Unknown { name: name.clone() })?;
             if !legal {
                 illegal.get_or_insert_with(|| format!("{name} is not legal for {}", self.game.role_names()[role]));
             }
-            moves.push(mv);
+            names.push(self.game.move_name(role, mv));
         }
-        if illegal.is_some() || self.game.is_terminal(&self.state) {
+        Ok(Joint { names, illegal })
+    }
+
+    fn follow(&mut self, joint: &Joint) {
+        let named = |(role, name): (usize, &String)| self.game.move_named(role, name);
+        let moves: Option<Vec<G::Move>> = joint.names.iter().enumerate().map(named).collect();
+        let moves = moves.expect("a resolved joint move has moves of the game");
+        // A tree has no edges for illegal moves, and none from a terminal state.
+        if joint.illegal.is_some() || self.game.is_terminal(&self.state) {
             self.game.play_all(&mut self.state, &moves);
             self.agent.begin(&self.game, &self.state);
         } else {
-            let acting = self.game.turn(&self.state).acting(roles);
+            let acting = self.game.turn(&self.state).acting(self.game.roles());
             self.agent.advance(&self.game, &moves[acting]);
             self.game.play_all(&mut self.state, &moves);
         }
-        let names = moves.iter().enumerate().map(|(role, &mv)| self.game.move_name(role, mv)).collect();
-        Ok((names, illegal))
-    }
-
-    fn allows(&self, joint: &[String]) -> bool {
-        let legal = |(role, name): (usize, &String)| self.named(role, name).is_some_and(|(_, legal)| legal);
-        joint.len() != self.game.roles() || joint.iter().enumerate().all(legal)
     }
 
     fn options(&self) -> Vec<String> {
@@ -172,17 +215,17 @@ impl<G: Reasoner + PolicyGame + Send> MatchEngine for ReasonerEngine<G> {
         self.game.is_crowded()
     }
 
-    fn think(&mut self, time: Duration, clock: SearchClock) -> (u64, Option<String>) {
+    fn think(&mut self, time: Duration, clock: SearchClock) -> Progress {
         if self.game.is_terminal(&self.state) {
-            return (0, None);
+            return Progress::default();
         }
         let task = SearchTask { clock, ..SearchTask::new(&self.game, &self.state, Limits::time(time), &self.hurry) };
         let acts = self.game.turn(&self.state).acting(self.game.roles()).contains(&self.role);
         if !acts || clock != SearchClock::Play {
-            return (self.agent.think(&task).playouts, None);
+            return Progress { playouts: self.agent.think(&task).playouts, best: None };
         }
         let found = self.agent.search(&task, self.role);
-        (found.spent.playouts, Some(self.game.move_name(self.role, found.best)))
+        Progress { playouts: found.spent.playouts, best: Some(self.game.move_name(self.role, found.best)) }
     }
 
     fn goals(&self) -> Vec<u8> {

@@ -14,7 +14,7 @@ use rand::SeedableRng;
 
 use super::match_slot::{MatchCommand, MatchHandle, Publisher};
 use super::options::PlayerOptions;
-use super::worker::{EngineSpeed, MatchWorker};
+use super::worker::{EngineSlot, MatchWorker};
 use crate::gdl::{Document, ProverGame, ProverLimits, Rules};
 use crate::protocol::engine::{EngineConfig, EngineResult, ReasonerEngine};
 use crate::rng::Rng;
@@ -94,9 +94,7 @@ impl MatchSetup {
             log: &log,
             rules: &rules,
             prover: &|| prover(&rules),
-            engine,
-            speed: EngineSpeed::default(),
-            compiled: false,
+            active: EngineSlot::new(engine, false),
             reserve: None,
             history: Vec::new(),
             rng: Rng::seed_from_u64(self.options.seed),

@@ -11,7 +11,7 @@ use rand::RngExt;
 use super::match_slot::{MatchCommand, Publisher};
 use crate::gdl::Rules;
 use crate::mcts::SearchClock;
-use crate::protocol::engine::{EngineResult, MatchEngine};
+use crate::protocol::engine::{EngineResult, JointError, MatchEngine, Progress};
 use crate::rng::Rng;
 
 /// The duration of a part of a search. A part takes a quarter of the remaining
@@ -32,7 +32,7 @@ const SLOWER: f64 = 0.8;
 
 /// The speed of an engine since the last measurement began.
 #[derive(Clone, Copy, Default)]
-pub struct EngineSpeed {
+struct EngineSpeed {
     playouts: u64,
     time: Duration,
 }
@@ -45,12 +45,37 @@ impl EngineSpeed {
     }
 }
 
-/// An engine that is not in use.
-pub struct ReserveEngine {
+/// An engine with its place in the match.
+pub struct EngineSlot {
     engine: Box<dyn MatchEngine>,
+    /// Whether the engine is compiled; the other one is the prover.
+    compiled: bool,
     speed: EngineSpeed,
-    /// The number of joint moves that the worker has followed.
+    /// The number of joint moves that the engine has followed.
     seen: usize,
+}
+
+impl EngineSlot {
+    /// Creates the slot of an engine that has followed no moves.
+    pub fn new(engine: Box<dyn MatchEngine>, compiled: bool) -> EngineSlot {
+        EngineSlot { engine, compiled, speed: EngineSpeed::default(), seen: 0 }
+    }
+
+    /// Follows the rest of a match. A compiled engine is correct for legal moves only.
+    ///
+    /// # Errors
+    /// Returns the reason why the engine cannot follow.
+    fn replay(&mut self, history: &[Vec<String>]) -> Result<(), String> {
+        for names in &history[self.seen..] {
+            let joint = self.engine.resolve(names).map_err(|error| error.to_string())?;
+            if let Some(illegal) = joint.illegal.as_ref().filter(|_| self.compiled) {
+                return Err(illegal.clone());
+            }
+            self.engine.follow(&joint);
+            self.seen += 1;
+        }
+        Ok(())
+    }
 }
 
 /// The thread of a match.
@@ -63,11 +88,10 @@ pub struct MatchWorker<'a> {
     pub rules: &'a Rules,
     /// Creates an engine with the prover at the start of the match.
     pub prover: &'a dyn Fn() -> EngineResult,
-    pub engine: Box<dyn MatchEngine>,
-    pub speed: EngineSpeed,
-    /// Whether `engine` is compiled. The prover is then in reserve.
-    pub compiled: bool,
-    pub reserve: Option<ReserveEngine>,
+    /// The engine in use.
+    pub active: EngineSlot,
+    /// The other engine, if there are two.
+    pub reserve: Option<EngineSlot>,
     /// The joint moves so far.
     pub history: Vec<Vec<String>>,
     pub rng: Rng,
@@ -97,7 +121,7 @@ impl MatchWorker<'_> {
                 }
                 MatchCommand::Stop { moves, answer: _answer } => {
                     self.follow(moves);
-                    (self.log)(&format!("over, goals {:?}", self.engine.goals()));
+                    (self.log)(&format!("over, goals {:?}", self.active.engine.goals()));
                     break;
                 }
                 MatchCommand::Compiled(engine) => _ = self.change_over(engine),
@@ -128,22 +152,29 @@ impl MatchWorker<'_> {
 
     fn follow(&mut self, moves: Option<Vec<String>>) {
         let Some(moves) = moves else { return };
-        if !self.engine.allows(&moves) {
-            self.drop_compiled();
+        let mut resolved = self.active.engine.resolve(&moves);
+        let is_foreign = match &resolved {
+            Ok(joint) => joint.illegal.is_some(),
+            Err(error) => matches!(error, JointError::Unknown { .. }),
+        };
+        if is_foreign && self.drop_compiled() {
+            resolved = self.active.engine.resolve(&moves);
         }
-        match self.engine.follow(&moves) {
-            Ok((names, illegal)) => {
-                if let Some(illegal) = illegal {
+        match resolved {
+            Ok(joint) => {
+                self.active.engine.follow(&joint);
+                if let Some(illegal) = joint.illegal {
                     (self.log)(&format!("the manager says an illegal move: {illegal}"));
                 }
-                self.history.push(names);
-                if self.engine.is_crowded() {
+                self.history.push(joint.names);
+                self.active.seen = self.history.len();
+                if self.active.engine.is_crowded() {
                     self.replace_prover();
                 }
                 if self.history.len().is_multiple_of(MEASURE_EVERY)
                     && let Some(reserve) = &mut self.reserve
                 {
-                    (self.speed, reserve.speed) = Default::default();
+                    (self.active.speed, reserve.speed) = Default::default();
                 }
             }
             Err(error) => (self.log)(&format!("the moves ({}) are ignored: {error}", moves.join(" "))),
@@ -152,15 +183,13 @@ impl MatchWorker<'_> {
 
     /// Replaces a prover whose memory is used up by a new one that follows the match so far.
     fn replace_prover(&mut self) {
-        let replayed = (self.prover)().and_then(|mut engine| {
-            for joint in &self.history {
-                engine.follow(joint)?;
-            }
-            Ok(engine)
+        let replayed = (self.prover)().and_then(|engine| {
+            let mut slot = EngineSlot { speed: self.active.speed, ..EngineSlot::new(engine, false) };
+            slot.replay(&self.history).map(|()| slot)
         });
         match replayed {
-            Ok(engine) => {
-                self.engine = engine;
+            Ok(slot) => {
+                self.active = slot;
                 (self.log)("the memory of the prover is used up: begun again");
             }
             Err(error) => (self.log)(&format!("the prover cannot begin again: {error}")),
@@ -168,38 +197,34 @@ impl MatchWorker<'_> {
     }
 
     /// Returns to the prover permanently, because only the prover is correct
-    /// after an illegal move.
-    fn drop_compiled(&mut self) {
-        if self.compiled && self.exchange() {
+    /// after an illegal move. Returns whether the engine in use has changed.
+    fn drop_compiled(&mut self) -> bool {
+        let exchanged = self.active.compiled && self.exchange();
+        if exchanged {
             (self.log)("back to the prover");
         }
-        if !self.compiled {
+        if !self.active.compiled {
             self.reserve = None;
         }
+        exchanged
     }
 
     /// Exchanges the two engines. Returns whether there are two engines that
     /// can play the match.
     fn exchange(&mut self) -> bool {
         let Some(mut reserve) = self.reserve.take() else { return false };
-        for joint in &self.history[reserve.seen..] {
-            if let Err(error) = reserve.engine.follow(joint) {
-                (self.log)(&format!("the other engine cannot follow: {error}"));
-                return false;
-            }
+        if let Err(error) = reserve.replay(&self.history) {
+            (self.log)(&format!("the other engine cannot follow: {error}"));
+            return false;
         }
-        reserve.seen = self.history.len();
-        std::mem::swap(&mut self.engine, &mut reserve.engine);
-        std::mem::swap(&mut self.speed, &mut reserve.speed);
-        self.reserve = Some(reserve);
-        self.compiled = !self.compiled;
+        self.reserve = Some(std::mem::replace(&mut self.active, reserve));
         true
     }
 
     /// Exchanges the engines if the one in use has been measured, and the other
     /// has not or is faster.
     fn prefer_faster(&mut self) -> bool {
-        let Some(now) = self.speed.per_second() else { return false };
+        let Some(now) = self.active.speed.per_second() else { return false };
         let other = self.reserve.as_ref().map(|reserve| reserve.speed.per_second());
         let faster = match other {
             None => return false,
@@ -209,7 +234,7 @@ impl MatchWorker<'_> {
         };
         let exchanged = self.exchange();
         if let Some(other) = faster.filter(|_| exchanged) {
-            let engine = if self.compiled { "the network" } else { "the prover" };
+            let engine = if self.active.compiled { "the network" } else { "the prover" };
             (self.log)(&format!("{engine} is faster: {other:.0} playouts per second in place of {now:.0}"));
         }
         exchanged
@@ -218,7 +243,7 @@ impl MatchWorker<'_> {
     /// Searches for a move until the deadline. A legal move is published
     /// immediately.
     fn choose(&mut self, deadline: Instant, answer: &Publisher<Option<String>>) {
-        let options = self.engine.options();
+        let options = self.active.engine.options();
         let rules = self.rules;
         let first = match options.len() {
             0 => None,
@@ -248,7 +273,7 @@ impl MatchWorker<'_> {
     fn think_until(&mut self, deadline: Instant, mut publish: impl FnMut(String)) {
         let mut least = MIN_PART;
         let (mut done, mut before) = (0, 0);
-        while self.engine.thinks() && Instant::now() < deadline && !self.over.load(Relaxed) {
+        while self.active.engine.thinks() && Instant::now() < deadline && !self.over.load(Relaxed) {
             // The order matters: the search sees a command that sets the flag
             // later.
             self.hurry.store(false, Relaxed);
@@ -268,17 +293,17 @@ impl MatchWorker<'_> {
             let began = Instant::now();
             let left = deadline.saturating_duration_since(began);
             let part = (left / 4).min(MAX_PART).max(least).min(left);
-            let (playouts, best) = self.engine.think(part, self.clock(began, deadline));
+            let Progress { playouts, best } = self.active.engine.think(part, self.clock(began, deadline));
             done += playouts;
-            self.speed.playouts += playouts;
-            self.speed.time += began.elapsed();
+            self.active.speed.playouts += playouts;
+            self.active.speed.time += began.elapsed();
             if let Some(mv) = best.filter(|_| done > 0 && done >= before) {
                 publish(mv);
             }
             if playouts == 0 {
                 least *= 2;
             }
-            if self.engine.is_solved() {
+            if self.active.engine.is_solved() {
                 return;
             }
             if self.prefer_faster() {
@@ -289,26 +314,21 @@ impl MatchWorker<'_> {
 
     /// Switches to a compiled engine if it agrees on the match so far.
     fn change_over(&mut self, engine: EngineResult) -> bool {
-        let replayed = engine.and_then(|mut engine| {
-            for joint in &self.history {
-                // A network is correct for legal moves only.
-                if let (_, Some(illegal)) = engine.follow(joint)? {
-                    return Err(illegal);
-                }
-            }
+        let replayed = engine.and_then(|engine| {
+            let mut slot = EngineSlot::new(engine, true);
+            slot.replay(&self.history)?;
             let sorted = |mut moves: Vec<String>| {
                 moves.sort_unstable();
                 moves
             };
-            if sorted(engine.options()) != sorted(self.engine.options()) {
+            if sorted(slot.engine.options()) != sorted(self.active.engine.options()) {
                 return Err("it differs from the prover on what is legal".to_string());
             }
-            Ok(engine)
+            Ok(slot)
         });
         match replayed {
-            Ok(engine) => {
-                let speed = EngineSpeed::default();
-                self.reserve = Some(ReserveEngine { engine, speed, seen: self.history.len() });
+            Ok(slot) => {
+                self.reserve = Some(slot);
                 (self.log)("compiled");
                 self.exchange()
             }
