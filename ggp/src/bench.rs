@@ -246,7 +246,7 @@ impl GameBench {
         searches: u64,
         options: &BenchOptions,
     ) -> Result<SearchRates, BenchError> {
-        let game = LaneGame::new(NetworkGame::new(self.game()?.network().clone()));
+        let game = LaneGame::new(self.game()?);
         let spent = in_threads(options, &|seed| {
             let seeds: Vec<u64> = (0..searches).map(|search| derive_seed(seed, search)).collect();
             let searches = LockStep::new(&game, policy, seeds.into_iter());

@@ -73,14 +73,14 @@ pub fn rules_backend(
         let game = ProverGame::bounded(&rules, &limits).map_err(rules_error)?;
         return Ok(Box::new(RulesBackend { game, engine: "prover", digest, policies, lock_step: None, notice }));
     };
+    let game = NetworkGame::new(network).with_rules(rules).within(memory);
     let lock_step = match engine {
         RulesEngine::LockStep(games) => {
-            let lanes = LaneGame::new(NetworkGame::new(network.clone())).within(memory);
+            let lanes = LaneGame::new(&game).within(memory);
             Some((lanes.map_err(rules_error)?, games))
         }
         _ => None,
     };
-    let game = NetworkGame::new(network).with_rules(rules).within(memory);
     Ok(Box::new(RulesBackend { game, engine: "sequential", digest, policies, lock_step, notice }))
 }
 

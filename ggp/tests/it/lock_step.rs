@@ -99,7 +99,7 @@ fn games_in_lock_step_are_those_of_one_by_one() {
         let schedule = Schedule { ponder, start, ply_limit: 40, opening_plies, ..schedule(roles, games) };
         let whole = one_by_one(&game, &schedule);
         assert_eq!(whole.len() as u64, 6 * games);
-        let lanes = LaneGame::new(game);
+        let lanes = LaneGame::new(&game);
         for (games, on) in [(1, 1), (5, 1), (7, 2), (600, 2)] {
             let mut standings = Standings::new(schedule.clone());
             let found = by_id(in_lock_step(&lanes, &mut standings, games, on, usize::MAX).unwrap());
@@ -114,7 +114,7 @@ fn a_resumed_run_gives_the_same_result() {
     let mut schedule = schedule(2, 9);
     schedule.rounds.push(RoundSpec { name: "two".to_owned(), games: 4, ..schedule.rounds[0].clone() });
     let whole = one_by_one(&game, &schedule);
-    let lanes = LaneGame::new(game);
+    let lanes = LaneGame::new(&game);
     for on in [1, 2] {
         let mut standings = Standings::new(schedule.clone());
         let (mut records, mut runs) = (Vec::new(), 0);
@@ -133,7 +133,7 @@ fn a_test_decides_the_same() {
     let test = SprtSpec { nelo: [0.0, 400.0], alpha: 0.05, beta: 0.05 };
     let mut schedule = Schedule { test: Some(test), ..schedule(2, 400) };
     schedule.pairings = vec![[0, 1]];
-    let lanes = LaneGame::new(game);
+    let lanes = LaneGame::new(&game);
     let expected = |games, on| {
         let mut standings = Standings::new(schedule.clone());
         in_lock_step(&lanes, &mut standings, games, on, usize::MAX).unwrap();
@@ -147,7 +147,7 @@ fn a_test_decides_the_same() {
 
 #[test]
 fn budgets_that_are_no_counts_are_refused() {
-    let lanes = LaneGame::new(network("tic-tac-toe"));
+    let lanes = LaneGame::new(&network("tic-tac-toe"));
     let playouts = Some(10);
     for budget in [
         Budget { movetime: Some(5), playouts, ..Budget::default() },

@@ -14,6 +14,6 @@ pub use build::{Gates, Netlist, Network, Outputs};
 pub use environment::{
     Autoreset, EnvironmentBlock, EnvironmentError, EnvironmentOptions, EnvironmentRows, LaneEnvironment,
 };
-pub use game::{InLanes, LaneGame, LaneState, LaneView, NetworkGame};
+pub use game::{InLanes, LaneGame, LaneState, LaneView, NetworkGame, SingleGame};
 pub(crate) use game::{LaneStates, Seats};
 pub use run::{LANES, Lanes, LanesError, NetworkState, Playouts, SequentialEngine};

@@ -142,7 +142,7 @@ fn without_time(found: Vec<SearchResult<u32>>) -> Vec<SearchResult<u32>> {
 fn searches_in_lock_step_equal_searches_alone() {
     const SEEDS: u64 = 5;
     for (place, (name, game)) in games().into_iter().enumerate() {
-        let lanes = LaneGame::new(NetworkGame::new(game.network().clone()));
+        let lanes = LaneGame::new(&game);
         for (number, policy) in POLICIES.into_iter().enumerate() {
             let policy: Policy = policy.parse().unwrap();
             let Policy::Search(search) = &policy else { panic!("all policies search") };
@@ -159,7 +159,7 @@ fn searches_in_lock_step_equal_searches_alone() {
 #[test]
 fn dropped_searches_free_their_seats() {
     let (_, game) = games().swap_remove(3);
-    let lanes = LaneGame::new(game);
+    let lanes = LaneGame::new(&game);
     let policy: Policy = "base".parse().unwrap();
     let begun = |seed: u64, limit: u64| {
         let mut resumable = policy.resumable(&lanes, 0, seed).unwrap();
@@ -189,7 +189,7 @@ fn dropped_searches_free_their_seats() {
 #[test]
 fn lanes_find_the_transpositions_of_single_states() {
     let (_, game) = games().into_iter().find(|(name, _)| name.ends_with("/tic-tac-toe.kif")).unwrap();
-    let lanes = LaneGame::new(NetworkGame::new(game.network().clone()));
+    let lanes = LaneGame::new(&game);
     let limits = Limits::playouts(2000);
     let found = ["uct", "uct,transpositions=yes"].map(|text| {
         let policy: Policy = text.parse().unwrap();

@@ -1,6 +1,6 @@
 //! Replaying traces in lanes.
 
-use super::network_game::NetworkGame;
+use super::lane_game::NetworkGame;
 use crate::Game;
 use crate::gdl::network::run::{LANES, Lanes, LanesError};
 use crate::gdl::trace::moves_named;

@@ -2,19 +2,22 @@
 
 use std::ops::Range;
 
-use super::network_game::NetworkGame;
+use super::network_game::SingleGame;
 use crate::gdl::network::build::{GamePhase, phases};
 use crate::gdl::network::run::{LaneProgram, LaneSlots, LanesError, NetworkState, Slot};
 use crate::gdl::{Goal, Reasoner};
 use crate::util::{bits, nth_bit};
 use crate::{Game, MemoryBudget, MemoryUse, Rng, Turn};
 
+/// A rulesheet played with its network. A search can request its [`LaneGame`].
+pub type NetworkGame = SingleGame<Option<LaneGame>>;
+
 /// A [`NetworkGame`] whose states may also be in lanes.
 ///
 /// A search plays the same simulations with both kinds of states: turns,
 /// moves, their order and random choices are those of `NetworkGame`.
 pub struct LaneGame {
-    game: NetworkGame,
+    game: SingleGame,
     /// The phases of the game, beginning with the initial state.
     phases: Vec<LanePhase>,
     memory: MemoryUse,
@@ -91,7 +94,7 @@ impl Clone for LaneState {
 }
 
 impl LanePhase {
-    fn new(game: &NetworkGame, fluents: Vec<(usize, bool)>, program: LaneProgram) -> LanePhase {
+    fn new(game: &SingleGame, fluents: Vec<(usize, bool)>, program: LaneProgram) -> LanePhase {
         let mut planes = Vec::new();
         let mut done = vec![None; game.network().netlist.moves()];
         let mut roles = Vec::new();
@@ -189,7 +192,8 @@ impl std::fmt::Debug for LaneGame {
 
 impl LaneGame {
     /// Creates the game and compiles the network for lanes.
-    pub fn new(game: NetworkGame) -> LaneGame {
+    pub fn new<L>(game: &SingleGame<L>) -> LaneGame {
+        let game = game.share();
         let phase = |phase: GamePhase| LanePhase::new(&game, phase.fluents, LaneProgram::new(&phase.netlist));
         let phases = phases(&game.network().netlist).into_iter().map(phase).collect();
         LaneGame { game, phases, memory: MemoryUse::default() }
@@ -215,12 +219,11 @@ impl LaneGame {
     /// The first call compiles the network, which may take some seconds.
     pub fn of(game: &NetworkGame) -> Option<&LaneGame> {
         let memory = game.memory();
-        let compile = || LaneGame::new(NetworkGame::new(game.network().clone()).within(memory)).within(memory).ok();
-        game.derived(compile).as_ref()
+        game.other(|| LaneGame::new(game).within(memory).ok()).as_ref()
     }
 
     /// Returns the game for one state at a time.
-    pub fn single(&self) -> &NetworkGame {
+    pub fn single(&self) -> &SingleGame {
         &self.game
     }
 

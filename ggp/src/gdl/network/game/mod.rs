@@ -6,6 +6,6 @@ mod lane_states;
 mod network_game;
 
 pub use in_lanes::InLanes;
-pub use lane_game::{LaneGame, LaneState, LaneView};
+pub use lane_game::{LaneGame, LaneState, LaneView, NetworkGame};
 pub(crate) use lane_states::{LaneStates, Seats};
-pub use network_game::NetworkGame;
+pub use network_game::SingleGame;

@@ -1,9 +1,8 @@
 //! A network as a game for searches.
 
-use std::any::Any;
 use std::collections::HashMap;
-use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 
 use crate::features::StateFeatures;
 use crate::game::key_of_words;
@@ -20,43 +19,51 @@ use crate::{Game, MemoryBudget, MemoryUse, Rng, Turn};
 /// the others play their only move. Otherwise all roles act simultaneously. A
 /// match ends according to the rules, and also if a role has no legal move,
 /// which valid rules prevent.
+///
+/// `L` is the same game in another form, which is made on first use and knows this type with `L = ()`.
 #[derive(Debug)]
-pub struct NetworkGame {
-    network: Network,
-    engine: SequentialEngine,
+pub struct SingleGame<L = ()> {
+    network: Arc<Network>,
+    engine: Arc<SequentialEngine>,
     /// The moves of each role by name.
-    named: Vec<HashMap<String, u32>>,
+    named: Arc<Vec<HashMap<String, u32>>>,
     /// The rules of the network, if they are given, and their goal trees, once
     /// they were requested.
     rules: Option<Rules>,
     /// The features, created on first use.
     features: OnceLock<NetworkFeatures>,
-    /// The value of [`derived`](NetworkGame::derived).
-    derived: OnceLock<Box<dyn Any + Send + Sync>>,
+    /// The other form, created on first use.
+    other: OnceLock<L>,
     memory: MemoryUse,
 }
 
-impl NetworkGame {
+impl<L> SingleGame<L> {
     /// Creates the game of a network.
-    pub fn new(network: Network) -> NetworkGame {
+    pub fn new(network: Network) -> SingleGame<L> {
         let engine = SequentialEngine::new(&network.netlist);
         let names =
             |range: &std::ops::Range<usize>| range.clone().map(|mv| (network.moves[mv].clone(), mv as u32)).collect();
         let named = network.netlist.roles.iter().map(names).collect();
-        NetworkGame {
-            network,
-            engine,
-            named,
-            rules: None,
-            features: OnceLock::new(),
-            derived: OnceLock::new(),
-            memory: MemoryUse::default(),
-        }
+        SingleGame::of(Arc::new(network), Arc::new(engine), Arc::new(named))
+    }
+
+    fn of(
+        network: Arc<Network>,
+        engine: Arc<SequentialEngine>,
+        named: Arc<Vec<HashMap<String, u32>>>,
+    ) -> SingleGame<L> {
+        let (features, other) = (OnceLock::new(), OnceLock::new());
+        SingleGame { network, engine, named, rules: None, features, other, memory: MemoryUse::default() }
+    }
+
+    /// Returns the same game without rules and another form. The network, whose memory is counted once, is shared.
+    pub(super) fn share(&self) -> SingleGame {
+        SingleGame::of(self.network.clone(), self.engine.clone(), self.named.clone())
     }
 
     /// Counts the memory of the game for a budget.
     #[must_use]
-    pub fn within(mut self, memory: &MemoryBudget) -> NetworkGame {
+    pub fn within(mut self, memory: &MemoryBudget) -> SingleGame<L> {
         self.memory = MemoryUse::of(memory);
         self.memory.set(self.network.bytes() as u64);
         self
@@ -67,27 +74,15 @@ impl NetworkGame {
         self.memory.budget()
     }
 
-    /// Returns the features of states that strategies use. The first call may
-    /// take some seconds.
-    pub fn features(&self) -> Box<dyn StateFeatures<NetworkGame>> {
-        let memory = self.memory().room().min(GroundLimits::DEFAULT_MEMORY);
-        let goals = |rules| goal_trees(rules, GroundLimits::within(memory), &AtomicBool::new(false)).ok();
-        let goals = || self.rules.as_ref().and_then(goals).unwrap_or_else(|| vec![None; self.roles()]);
-        let made = self.features.get_or_init(|| NetworkFeatures::new(self, &self.network, goals().into()));
-        StateFeatures::<NetworkGame>::duplicate(made)
-    }
-
-    /// Returns a value that is derived from the game. The first call creates it.
-    /// All calls for a game must have the same type.
-    pub(super) fn derived<T: Any + Send + Sync>(&self, create: impl FnOnce() -> T) -> &T {
-        let value = self.derived.get_or_init(|| Box::new(create()));
-        value.downcast_ref().expect("all derived values of a game have the same type")
+    /// Returns the other form of the game. The first call creates it.
+    pub(super) fn other(&self, create: impl FnOnce() -> L) -> &L {
+        self.other.get_or_init(create)
     }
 
     /// Returns the same game with the rules that its network was made from.
-    /// [`features`](NetworkGame::features) derives goal trees from them.
-    pub fn with_rules(self, rules: Rules) -> NetworkGame {
-        NetworkGame { rules: Some(rules), ..self }
+    /// [`features`](SingleGame::features) derives goal trees from them.
+    pub fn with_rules(self, rules: Rules) -> SingleGame<L> {
+        SingleGame { rules: Some(rules), ..self }
     }
 
     /// Returns the network.
@@ -113,13 +108,25 @@ impl NetworkGame {
     }
 }
 
-impl EngineGame for NetworkGame {
+impl<L: Send + Sync> SingleGame<L> {
+    /// Returns the features of states that strategies use. The first call may
+    /// take some seconds.
+    pub fn features(&self) -> Box<dyn StateFeatures<SingleGame<L>>> {
+        let memory = self.memory().room().min(GroundLimits::DEFAULT_MEMORY);
+        let goals = |rules| goal_trees(rules, GroundLimits::within(memory), &AtomicBool::new(false)).ok();
+        let goals = || self.rules.as_ref().and_then(goals).unwrap_or_else(|| vec![None; self.roles()]);
+        let made = self.features.get_or_init(|| NetworkFeatures::new(self, &self.network, goals().into()));
+        StateFeatures::<SingleGame<L>>::duplicate(made)
+    }
+}
+
+impl<L: Send + Sync> EngineGame for SingleGame<L> {
     fn engine(&self) -> &SequentialEngine {
         &self.engine
     }
 }
 
-impl Game for NetworkGame {
+impl<L: Send + Sync> Game for SingleGame<L> {
     type State = NetworkState;
     /// The number of a move in the network.
     type Move = u32;
@@ -202,7 +209,7 @@ impl Game for NetworkGame {
     }
 }
 
-impl Reasoner for NetworkGame {
+impl<L: Send + Sync> Reasoner for SingleGame<L> {
     fn role_names(&self) -> &[String] {
         &self.network.roles
     }
@@ -246,6 +253,7 @@ mod tests {
     use rand::{RngExt, SeedableRng};
 
     use super::*;
+    use crate::gdl::network::NetworkGame;
     use crate::gdl::network::testing::{
         Sizes, connect_four, games, pennies, random_network, row_game, three_in_turn, tic_tac_toe,
     };
