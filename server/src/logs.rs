@@ -58,7 +58,10 @@ impl ReadLog {
         self.results.get_or_init(|| {
             let mut standings = Standings::new(self.schedule.clone());
             let mut courses = BTreeMap::<_, Vec<(u64, f64)>>::new();
-            for game in &self.games {
+            // Threads end games in any order. In the order of the games, each pair is a point.
+            let mut games: Vec<&GameRecord> = self.games.iter().collect();
+            games.sort_by_key(|game| game.id);
+            for game in games {
                 standings.add(game);
                 let slot = (game.id.round, game.id.pairing);
                 let Some(test) = standings.test(slot.0, slot.1) else { continue };

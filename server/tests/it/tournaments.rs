@@ -177,9 +177,15 @@ fn the_course_of_a_sequential_test_has_a_point_per_pair() {
     expected.retain(|point| point["pairs"] != 0);
     assert!(expected.len() > 10);
 
+    // A log whose first game ends last.
+    let late: Vec<_> = games.iter().rev().cloned().collect();
+    GameLog::create(&logs.path().join("late.ndjson"), &schedule, &late).unwrap();
+
     let server = server(&logs);
-    let curves = &server.value("/api/tournaments/test.ndjson")["curves"];
-    let points = curves[0]["points"].as_array().unwrap();
-    let points: Vec<_> = points.iter().filter(|point| point["pairs"] != 0).cloned().collect();
-    assert_eq!(points, expected);
+    for name in ["test", "late"] {
+        let curves = &server.value(&format!("/api/tournaments/{name}.ndjson"))["curves"];
+        let points = curves[0]["points"].as_array().unwrap();
+        let points: Vec<_> = points.iter().filter(|point| point["pairs"] != 0).cloned().collect();
+        assert_eq!(points, expected, "{name}");
+    }
 }
