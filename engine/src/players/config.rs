@@ -440,16 +440,21 @@ impl Roster {
             return Err(wrong("it is like itself".to_owned()));
         }
         let mut own = self.players.get(name).ok_or_else(unknown)?.clone();
-        let mut config = match own.remove("like") {
-            Some(Value::String(like)) => self.resolve(&like, depth + 1)?,
+        let like = match own.remove("like") {
+            Some(Value::String(like)) => Some(self.resolve(&like, depth + 1)?),
             Some(_) => return Err(wrong("`like` is no name".to_owned())),
-            None => {
+            None => None,
+        };
+        let mut config = match like {
+            Some(like) if !own.contains_key("kind") => like,
+            like => {
                 // Parameters of policies that a stored player has in its parts stand beside its other parameters here.
                 let is_uct = own.get("kind").and_then(Value::as_str) == Some("uct");
                 let stored = |key: &str| key == "c" || !is_uct || !SearchPolicy::knows(key);
                 let (complete, policy): (Table, Table) = own.into_iter().partition(|(key, _)| stored(key));
                 own = policy;
-                let config = Value::Table(complete).try_into();
+                let like = like.map(|like| Table::try_from(like).expect("a configuration is a table"));
+                let config = Value::Table(like.into_iter().flatten().chain(complete).collect()).try_into();
                 config.map_err(|error: toml::de::Error| wrong(plain_serde(error.message())))?
             }
         };
@@ -864,6 +869,8 @@ mod tests {
         assert_eq!(search("whole"), "grave,c=0.3,k=10,ref=50,transpositions=yes");
         let error = roster.config("guided").unwrap_err().to_string();
         assert!(error.contains("guided selection goes with playouts of its own"), "{error}");
+        roster.add(Roster::parse("[other]\nlike = 'greedy'\nkind = 'random'").unwrap());
+        assert_eq!(roster.config("other").unwrap(), Config::Random);
     }
 
     #[test]
