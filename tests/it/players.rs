@@ -150,7 +150,7 @@ fn invalid_matches_are_refused_in_one_line() {
     for (args, why) in [
         (vec!["match", "heur9", "random"], "there is no player `heur9`"),
         (vec!["match", "heur0", "random"], "need a distance table"),
-        (vec!["match", "base0,c=-1", "random"], "`c` is at least 0"),
+        (vec!["match", "base0,c=-1", "random"], "`c=-1`: expected a number ≥ 0, got `-1`"),
         (vec!["match", "greedy", "random", "--side", "3", "--pieces", "5"], "overlap"),
         (vec!["match", "greedy", "random", "--players", "/nowhere.toml"], "/nowhere.toml"),
         (vec!["match", "greedy", "random", "--sprt", "5,0"], "expected a lower and a higher nElo"),
