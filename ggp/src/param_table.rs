@@ -441,7 +441,7 @@ pub(crate) mod tests {
         let mut target = Part::Plain;
         let mut error = |key, text| set(PARAMS, &mut target, key, text).unwrap().unwrap_err();
         assert_eq!(error("part", "third"), "expected one of plain, first, second, got `third`");
-        assert_eq!(error("depth", "1"), "`depth` needs `part=first` or `part=second` ");
+        assert_eq!(error("depth", "1"), "`depth` needs `part=first` or `part=second`");
         assert_eq!(set(PARAMS, &mut target, "part", "second"), Some(Ok(())));
         assert_eq!(pairs(PARAMS, &target), [("part", "second".to_owned()), ("depth", "5".to_owned())]);
         assert_eq!(set(PARAMS, &mut target, "width", "1"), None);

@@ -223,7 +223,7 @@ mod tests {
             assert!(player.choose(&state, Limits::expansions(12), &stop).spent.expansions <= 12);
         }
         let error = Roster::built_in().config("sternhalma,level=11").unwrap_err().to_string();
-        assert!(error.contains("expected a level from 1 to 10"), "{error}");
+        assert!(error.contains("expected a whole number from 1 to 10, got `11`"), "{error}");
     }
 
     #[test]

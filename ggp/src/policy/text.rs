@@ -228,8 +228,8 @@ impl<'de> Deserialize<'de> for PolicyText {
             Scalar::Truth(truth) => if truth { "yes" } else { "no" }.to_owned(),
             Scalar::Text(text) => text,
         };
-        let name = table.remove("name").map_or_else(String::new, text);
+        let name = table.remove("name").ok_or_else(|| de::Error::custom("a table of a policy needs a `name`"))?;
         let words = parts_first(table).into_iter().map(|(key, value)| format!(",{key}={}", text(value)));
-        Ok(PolicyText(name + &words.collect::<String>()))
+        Ok(PolicyText(text(name) + &words.collect::<String>()))
     }
 }

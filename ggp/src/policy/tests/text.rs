@@ -187,7 +187,7 @@ fn a_table_is_a_policy() {
     assert_eq!(parse(table), Ok("grave,k=100,playout=mast,epsilon=0.5,solver=yes".parse().unwrap()));
     assert_eq!(parse(r#""nst""#), Ok("nst".parse().unwrap()));
     assert!(parse(r#"{ "name": "uct", "k": 1 }"#).unwrap_err().starts_with("cannot set `k=1` in the policy `uct`"));
-    assert!(parse(r#"{ "c": 1 }"#).unwrap_err().starts_with("unknown policy `c=1`"));
+    assert!(parse(r#"{ "c": 1 }"#).unwrap_err().starts_with("a table of a policy needs a `name`"));
 }
 
 #[test]

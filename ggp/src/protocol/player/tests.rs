@@ -307,13 +307,16 @@ fn one_engine_is_made_at_a_time() {
 #[test]
 fn a_compilation_waits_for_that_of_an_abandoned_match() {
     let (gate, open) = channel::<()>();
+    let (begun, begins) = channel::<()>();
     let open = Mutex::new(open);
     let compiler = EngineFactory::new(move |rules, _| {
+        let _ = begun.send(());
         let _ = lock(&open).recv();
         ProverGame::new(rules)
     });
     let (player, lines) = player(PlayerOptions { compiler: Some(compiler), ..quick() });
     assert_eq!(say(&player, &start("m", "first", "subtraction", 0.2, 0.2)), "ready");
+    begins.recv().unwrap();
     assert_eq!(say(&player, "(ABORT m)"), "aborted");
     assert_eq!(say(&player, &start("n", "first", "subtraction", 0.2, 0.2)), "ready");
     await_line(&lines, "match n: the compilation waits");
