@@ -418,9 +418,9 @@ impl Roster {
         let mut pairs = Vec::new();
         for change in words {
             let (key, value) = change.split_once('=').ok_or_else(|| wrong(format!("`{change}` is not `key=value`")))?;
-            pairs.push((key.trim(), value.trim()));
+            pairs.push((key.trim(), plain_text(value.trim())));
         }
-        config.set_all(pairs).map_err(wrong)?;
+        config.set_all(pairs.iter().map(|(key, text)| (*key, text.as_str()))).map_err(wrong)?;
         config.check().map_err(wrong)?;
         Ok(config)
     }
@@ -476,6 +476,12 @@ fn scalar_text(value: &Value) -> Option<String> {
         Value::Integer(_) | Value::Float(_) | Value::Boolean(_) => Some(value.to_string()),
         _ => None,
     }
+}
+
+/// Returns the text of a value, which may be written as in TOML: in quotes, or a number with separators.
+fn plain_text(value: &str) -> String {
+    let table = format!("v = {value}").parse::<Table>().ok();
+    table.and_then(|table| scalar_text(&table["v"])).unwrap_or_else(|| value.to_owned())
 }
 
 /// Returns the error of a parameter in words.
@@ -919,6 +925,8 @@ mod tests {
     #[test]
     fn a_player_may_be_changed_by_name() {
         let roster = Roster::built_in();
+        let quoted = roster.config("sternhalma,weights='w.bin',table_megabytes=1_024,level=3").unwrap();
+        assert_eq!(quoted, roster.config("sternhalma,level = 3,table_megabytes=1024, weights=w.bin").unwrap());
         let Config::Uct(uct) = roster.config("heur0,c=0.7, threshold=5,moves=all").unwrap() else { panic!() };
         assert_eq!((uct.search.selection.c(), uct.threshold, uct.moves), (0.7, 5, Filter::All));
         for (text, why) in [
