@@ -418,9 +418,14 @@ impl Roster {
         let mut pairs = Vec::new();
         for change in words {
             let (key, value) = change.split_once('=').ok_or_else(|| wrong(format!("`{change}` is not `key=value`")))?;
-            pairs.push((key.trim(), plain_text(value.trim())));
+            pairs.push((key.trim(), toml_value(value.trim())));
         }
-        config.set_all(pairs.iter().map(|(key, text)| (*key, text.as_str()))).map_err(wrong)?;
+        if pairs.iter().any(|(key, _)| *key == "kind") {
+            let own = pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+            config = Config::defined(Some(config), own).map_err(wrong)?;
+        } else {
+            config.set_values(pairs).map_err(wrong)?;
+        }
         config.check().map_err(wrong)?;
         Ok(config)
     }
@@ -445,27 +450,7 @@ impl Roster {
             Some(_) => return Err(wrong("`like` is no name".to_owned())),
             None => None,
         };
-        let mut config = match like {
-            Some(like) if !own.contains_key("kind") => like,
-            like => {
-                // Parameters of policies that a stored player has in its parts stand beside its other parameters here.
-                let is_uct = own.get("kind").and_then(Value::as_str) == Some("uct");
-                let stored = |key: &str| key == "c" || !is_uct || !SearchPolicy::knows(key);
-                let (complete, policy): (Table, Table) = own.into_iter().partition(|(key, _)| stored(key));
-                own = policy;
-                let like = like.map(|like| Table::try_from(like).expect("a configuration is a table"));
-                let config = Value::Table(like.into_iter().flatten().chain(complete).collect()).try_into();
-                config.map_err(|error: toml::de::Error| wrong(plain_serde(error.message())))?
-            }
-        };
-        let mut pairs = Vec::new();
-        for (key, value) in &own {
-            let text = scalar_text(value).ok_or_else(|| wrong(format!("`{key}` is no value")))?;
-            pairs.push((key.as_str(), text));
-        }
-        let pairs = parts_first(pairs.iter().map(|(key, text)| (*key, text.as_str())));
-        config.set_all(pairs).map_err(wrong)?;
-        Ok(config)
+        Config::defined(like, own).map_err(wrong)
     }
 }
 
@@ -478,10 +463,10 @@ fn scalar_text(value: &Value) -> Option<String> {
     }
 }
 
-/// Returns the text of a value, which may be written as in TOML: in quotes, or a number with separators.
-fn plain_text(value: &str) -> String {
-    let table = format!("v = {value}").parse::<Table>().ok();
-    table.and_then(|table| scalar_text(&table["v"])).unwrap_or_else(|| value.to_owned())
+/// Returns a value, which may be written as in TOML: in quotes, or a number with separators.
+fn toml_value(text: &str) -> Value {
+    let table = format!("v = {text}").parse::<Table>();
+    table.ok().and_then(|mut table| table.remove("v")).unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
 /// Returns the error of a parameter in words.
@@ -637,8 +622,32 @@ impl Config {
     }
 
     /// Sets parameters in order.
-    fn set_all<'a>(&mut self, pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<(), String> {
+    fn set_values<'a>(&mut self, pairs: impl IntoIterator<Item = (&'a str, Value)>) -> Result<(), String> {
+        let mut texts = Vec::new();
+        for (key, value) in pairs {
+            texts.push((key, scalar_text(&value).ok_or_else(|| format!("`{key}` is no value"))?));
+        }
+        let pairs = texts.iter().map(|(key, text)| (*key, text.as_str()));
         set_in_order(pairs, |key, text| self.set(key, text)).map_err(in_words)
+    }
+
+    /// Returns the player of a table that is `like` another, or complete. A table with a `kind` of its own has all
+    /// parameters of the kind that the other player lacks.
+    fn defined(like: Option<Config>, own: Table) -> Result<Config, String> {
+        let (mut config, own) = match like {
+            Some(like) if !own.contains_key("kind") => (like, own),
+            like => {
+                // Parameters of policies that a stored player has in its parts stand beside its other parameters here.
+                let is_uct = own.get("kind").and_then(Value::as_str) == Some("uct");
+                let stored = |key: &str| key == "c" || !is_uct || !SearchPolicy::knows(key);
+                let (complete, policy): (Table, Table) = own.into_iter().partition(|(key, _)| stored(key));
+                let like = like.map(|like| Table::try_from(like).expect("a configuration is a table"));
+                let config = Value::Table(like.into_iter().flatten().chain(complete).collect()).try_into();
+                (config.map_err(|error: toml::de::Error| plain_serde(error.message()))?, policy)
+            }
+        };
+        config.set_values(parts_first(own.iter().map(|(key, value)| (key.as_str(), value.clone()))))?;
+        Ok(config)
     }
 
     /// Checks the ranges and the combination of the parameters. The error is the
@@ -876,7 +885,10 @@ mod tests {
         let error = roster.config("guided").unwrap_err().to_string();
         assert!(error.contains("guided selection goes with playouts of its own"), "{error}");
         roster.add(Roster::parse("[other]\nlike = 'greedy'\nkind = 'random'").unwrap());
-        assert_eq!(roster.config("other").unwrap(), Config::Random);
+        assert_eq!(
+            ["other", "greedy,kind=random"].map(|text| roster.config(text).unwrap()),
+            [const { Config::Random }; 2]
+        );
     }
 
     #[test]
