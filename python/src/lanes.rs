@@ -7,9 +7,9 @@ use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use rayon::prelude::*;
 use sternhalma_data::{CellSet, Position as DataPosition, Side, Table as DataTable};
+use sternhalma_engine::lanes::{Lane, LaneArrays, RewardedGame};
 use sternhalma_engine::ugi::action_text;
 use sternhalma_engine::{ChineseCheckers, Distances, Filter, GameSetup, GameState};
-use sternhalma_engine::lanes::{Lane, LaneArrays, RewardedGame};
 
 use crate::board::Board;
 use crate::environment::{borrow, parse_autoreset, thread_pool};

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use sternhalma_engine::ugi::action_text;
 use sternhalma_engine::arena::ExternalCommand;
 use sternhalma_engine::external::{ExternalPlayer, ProgramCommand};
+use sternhalma_engine::ugi::action_text;
 use sternhalma_ggp::Game;
 use sternhalma_ggp::arena::{Contestant, Fault, FaultKind, Request};
 use sternhalma_ggp::messages::shorten_quotes;

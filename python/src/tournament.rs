@@ -8,9 +8,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sternhalma_builder::thread_count;
 use sternhalma_data::RuleSet;
-use sternhalma_engine::{Distances, GameSetup, Roster};
 use sternhalma_engine::arena::{BoardBackend, BoardPlayer, ExternalCommand, introduce, machine_rate};
 use sternhalma_engine::external::ProgramCommand;
+use sternhalma_engine::{Distances, GameSetup, Roster};
 use sternhalma_ggp::arena::{
     ArenaError, Backend, Budget, Entrant, GameLog, GameRecord, MOVE_NODES, Origin, PAIRING_GAMES, RoundSpec,
     RulesEngine, Schedule, SprtSpec, Standings, TEST_GAMES, TimeControl, Tournament, rules_backend, rulesheet_errors,
