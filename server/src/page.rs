@@ -80,13 +80,30 @@ impl Asset {
     }
 }
 
-/// Returns the text of a file of the page.
+/// Returns the text of a file of the page, modules without the lines of comments.
 ///
 /// # Errors
 /// If the file is missing.
 pub fn text(path: &str) -> Result<String, PageError> {
     let file = Web::get(path).and_then(|file| String::from_utf8(file.data.into_owned()).ok());
-    file.ok_or_else(|| PageError { path: path.to_owned() })
+    let file = file.ok_or_else(|| PageError { path: path.to_owned() })?;
+    Ok(if path.ends_with(".js") { without_comments(&file) } else { file })
+}
+
+/// Returns a module without the lines that belong to comments alone, which are a third of its bytes. Such a comment
+/// begins a line with `//`, or with `/**` and ends a line with `*/`.
+fn without_comments(module: &str) -> String {
+    let mut is_open = false;
+    let is_code = |line: &&str| {
+        let line = line.trim();
+        let is_block = is_open || line.starts_with("/**");
+        let end = line.find("*/").filter(|_| is_block);
+        // A line may begin with the type of an expression.
+        let is_whole = end.is_none_or(|end| end + 2 == line.len());
+        is_open = is_block && end.is_none();
+        !(line.starts_with("//") || is_block && is_whole)
+    };
+    module.lines().filter(is_code).flat_map(|line| [line, "\n"]).collect()
 }
 
 /// Answers requests for which there is no route: with a file of the page, or an error.
@@ -146,6 +163,21 @@ mod tests {
         let names = document.split(['\'', '"']).filter(|word| word.contains('.') && word.contains('/'));
         let missing = names.filter(|&name| !name.contains(' ') && !ASSETS.get(name).is_some_and(Result::is_ok));
         assert_eq!(missing.collect::<Vec<_>>(), [""; 0]);
+    }
+
+    #[test]
+    fn lines_of_comments_are_left_out() {
+        let module = "/** A module. */\nimport a from \"./a.js\";\n\n/**\n * @param {x} y\n */\nf(\n  \
+            /** @type {x} */ y, // Stays.\n  // Goes.\n  \"/** text */\",\n);\n";
+        let expected = "import a from \"./a.js\";\n\nf(\n  /** @type {x} */ y, // Stays.\n  \"/** text */\",\n);\n";
+        assert_eq!(without_comments(module), expected);
+        // Every block of the page is closed, and ends its line or begins an expression.
+        for path in files().filter(|path| path.ends_with(".js")) {
+            let file = Web::get(&path).unwrap();
+            let code = std::str::from_utf8(&file.data).unwrap();
+            assert_eq!(code.matches("/**").count(), code.matches("*/").count(), "{path}");
+            assert!(without_comments(code).lines().all(|line| !line.trim_start().starts_with('*')), "{path}");
+        }
     }
 
     #[test]

@@ -290,7 +290,7 @@ mod tests {
     fn pages_load_nothing() {
         let game: AnnotatedGame = RECORD.parse().unwrap();
         let page = SavedGame::new(&game, None).unwrap().page().unwrap();
-        assert!(page.len() < 180_000, "{} bytes", page.len());
+        assert!(page.len() < 150_000, "{} bytes", page.len());
         for part in page.split(['<', '>']).filter(|part| part.contains("src=\"") || part.contains("href=\"")) {
             assert!(part.contains("=\"data:") || part.contains("=\"#"), "{part}");
         }
