@@ -64,7 +64,7 @@ pub enum BuilderError {
     /// A table of one piece cannot be built out of core.
     #[error("a table of a single piece can only be built in memory")]
     SinglePiece,
-    /// A table that is to be mirrored has no mirrored form.
+    /// A mirrored table was requested, and its states have no mirrored form.
     #[error(transparent)]
     NoMirroredForm(#[from] NoMirroredForm),
     /// A distance exceeds what a table can store.

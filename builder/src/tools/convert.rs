@@ -82,7 +82,7 @@ impl<'a> TableConverter<'a> {
     /// Writes the converted table to `path`.
     ///
     /// # Errors
-    /// If the new table is to be mirrored and cannot be; if the table is damaged
+    /// If a mirrored table is requested and not possible; if the table is damaged
     /// or wrong; if the file cannot be written; if
     /// `path` exists and is not to be replaced, or is the table itself; or if
     /// the observer cancels the conversion. `path` is unchanged then.

@@ -104,7 +104,7 @@ pub(super) trait MatchEngine: Send {
     /// rulesheet.
     ///
     /// # Errors
-    /// If a move is missing, or is a move in no state.
+    /// If the number of moves is wrong, or no state of the game has such a move.
     fn resolve(&self, joint: &[String]) -> Result<Joint, JointError>;
 
     /// Plays a joint move that was [resolved](MatchEngine::resolve) in the current state, even if it is illegal.

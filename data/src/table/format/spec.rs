@@ -53,7 +53,7 @@ impl TableSpec {
     /// Returns the places of the partitions and blocks of the table.
     ///
     /// # Errors
-    /// If the table is to be mirrored, but its states have no mirrored form.
+    /// If a mirrored table is requested, and its states have no mirrored form.
     pub fn layout(self) -> Result<Layout, NoMirroredForm> {
         let TableSpec { prefix, encoding, mirrored } = self;
         if !mirrored {

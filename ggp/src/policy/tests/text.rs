@@ -203,7 +203,10 @@ fn the_documentation_has_the_table_of_parameters() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/policies.md");
     let page = std::fs::read_to_string(path).unwrap();
     let table = parameter_table().join("\n");
-    assert!(page.contains(&table), "docs/policies.md should have these rows in its table of parameters:\n{table}");
+    assert!(
+        page.contains(&format!("{table}\n\n")),
+        "docs/policies.md should have these rows in its table of parameters:\n{table}"
+    );
 }
 
 fn any_decay() -> impl Strategy<Value = Decay> {

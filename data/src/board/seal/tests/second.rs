@@ -246,7 +246,7 @@ fn parts_of_zones_need_at_least_four_pieces_of_their_walls() {
     }
 }
 
-/// Returns whether a move is legal under each version of the rule.
+/// Returns the verdicts of both versions of the rule about a move: whether it is legal.
 fn legal(text: &str, mv: &str) -> [bool; 2] {
     let position: Position = text.parse().unwrap();
     let board = Board::new(position.geometry().size() as u64, position.army(Side::X).len() as u64).unwrap();
