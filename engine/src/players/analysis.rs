@@ -87,7 +87,7 @@ mod tests {
 
     use super::*;
     use crate::distances::Distances;
-    use crate::players::config::Roster;
+    use crate::players::roster::Roster;
     use crate::rules::{ChineseCheckers, Filter};
 
     fn analysed(name: &str, position: &str, lines: usize) -> (Vec<Move>, Vec<AnalysedMove>) {

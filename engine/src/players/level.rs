@@ -185,7 +185,7 @@ mod tests {
 
     use super::*;
     use crate::distances::Distances;
-    use crate::players::config::Roster;
+    use crate::players::roster::Roster;
     use crate::rules::{ChineseCheckers, Filter};
 
     fn made(name: &str, board: Board) -> Box<dyn EnginePlayer> {

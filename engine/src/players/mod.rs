@@ -12,22 +12,24 @@ mod interface;
 pub mod learned;
 mod level;
 mod one_ply;
+mod parameters;
 mod playout;
 mod prepared;
 mod pvs;
+mod roster;
 mod uct;
 
 pub use analysis::{AnalysedMove, analyse, analyse_watched};
 pub use config::{
-    AlphaBetaConfig, Config, ConfigError, DecisionRule, Evaluation, PlayoutEnd, PositionalEvaluation, PvsConfig,
-    Roster, UctConfig,
+    AlphaBetaConfig, Config, DecisionRule, Evaluation, PlayoutEnd, PositionalEvaluation, PvsConfig, UctConfig,
 };
-pub(crate) use config::{MOST_MEGABYTES, MOST_THREADS};
 pub use evaluate::{MeanRow, Separated, TableDifference, TableForesight};
 pub use follower::Follower;
 pub use interface::{Choice, EnginePlayer, SearchInfo, SearchObserver, SearchValue};
 pub use level::Level;
+pub(crate) use parameters::{MOST_MEGABYTES, MOST_THREADS};
 pub use playout::FarthestMix;
 pub(crate) use prepared::renewed_identity;
 pub use prepared::{PrepareError, PreparedPlayer};
 pub use pvs::AllocationError;
+pub use roster::{ConfigError, Roster};

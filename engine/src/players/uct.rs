@@ -171,7 +171,7 @@ mod tests {
     use sternhalma_ggp::Game;
 
     use super::*;
-    use crate::players::config::Roster;
+    use crate::players::roster::Roster;
     use crate::rules::{Filter, GameSetup};
 
     #[test]

@@ -10,9 +10,9 @@ use sternhalma_data::{Board, Cell, CellSet, Move, Position, Prefix, Rank, RuleSe
 use sternhalma_ggp::{Game, Limits, MemoryBudget, Rng};
 
 use crate::distances::Distances;
-use crate::players::config::Roster;
 use crate::players::follower::Follower;
 use crate::players::interface::{EnginePlayer, SearchValue};
+use crate::players::roster::Roster;
 use crate::rules::{Action, ChineseCheckers, Filter, GameState, Outcome, Repetitions};
 
 fn distances(board: Board) -> Distances {

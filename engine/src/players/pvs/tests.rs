@@ -11,9 +11,10 @@ use sternhalma_data::{Board, Cell, CellSet, Encoding, Position, Prefix, RuleSet,
 use sternhalma_ggp::{Game, Limits, MemoryBudget, Rng};
 
 use super::*;
-use crate::players::config::{Config, PositionalEvaluation, Roster};
+use crate::players::config::{Config, PositionalEvaluation};
 use crate::players::interface::{SearchInfo, SearchValue};
 use crate::players::learned::{LinearWeights, MOST_HIDDEN, MOST_OUTPUT, NetworkWeights};
+use crate::players::roster::Roster;
 use crate::rules::{Filter, Outcome, PLY_LIMIT};
 use node::SearchNode;
 use sternhalma_data::Side;
