@@ -112,9 +112,37 @@ test("the view can be used with the keyboard alone on a phone", async () => {
   await page.locator(".log").first().waitFor();
   await page.locator(".log", { hasText: "three" }).focus();
   await page.keyboard.press("Enter");
+  // The games of the log that was shown before go away, and the focus with them.
+  await page.getByText("1 to 20 of 60").waitFor();
   await page.locator('[data-action="open-game"]').first().focus();
   await page.keyboard.press("Enter");
   await page.locator(".moves [data-move]").first().waitFor();
+  await page.context().close();
+});
+
+test("late games of a log are not shown as those of another one", async () => {
+  const page = await here.open();
+  let early = -1;
+  let release = () => {};
+  const released = new Promise((resolve) => (release = () => resolve(undefined)));
+  await page.route("**/api/tournaments/sprt.ndjson/games**", async (route) => {
+    await released;
+    await route.continue();
+  });
+  // The results of the second log arrive only after the games of the first one.
+  await page.route("**/api/tournaments/three.ndjson", async (route) => {
+    release();
+    await page.waitForResponse(/sprt.ndjson.games/);
+    await page.waitForTimeout(300);
+    early = await rows(page);
+    await route.continue();
+  });
+  const asked = page.waitForRequest(/sprt.ndjson.games/);
+  await page.goto(`${here.url}/#view=tournaments&log=sprt.ndjson`);
+  await asked;
+  await page.goto(`${here.url}/#view=tournaments&log=three.ndjson`);
+  await page.getByText("1 to 20 of 60").waitFor();
+  assert.equal(early, 0);
   await page.context().close();
 });
 

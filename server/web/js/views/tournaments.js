@@ -86,6 +86,8 @@ export class TournamentsView {
 
   /** @param {string} log */
   choose(log) {
+    // Games of the log that was shown before, which are still to arrive, are not those of this one.
+    this.requests++;
     Object.assign(this, { log, results: null, opened: null, follows: true, games: { matching: 0, games: [] } });
     this.filter = { player: "", result: "", end: "", skip: 0 };
   }
@@ -303,12 +305,14 @@ export class TournamentsView {
    * @param {number} number
    */
   async openGame(number) {
+    const { log } = this;
     try {
-      const game = await api.game(this.log, number);
+      const game = await api.game(log, number);
+      if (log !== this.log) return;
       if (game.record) {
         const tree = Tree.fromRecord(game.record);
         // The way back leads to this tournament.
-        history.replaceState(null, "", `#view=tournaments&log=${encodeURIComponent(this.log)}`);
+        history.replaceState(null, "", `#view=tournaments&log=${encodeURIComponent(log)}`);
         replaceGame(this.app, tree, `This is game ${number}.`);
         this.app.visit({ view: "analyse" });
         return;
