@@ -11,8 +11,7 @@ use std::process::ExitCode;
 
 use indicatif::HumanBytes;
 use sternhalma_builder::BuilderError;
-#[cfg(feature = "cluster")]
-use sternhalma_builder::ClusterError;
+use sternhalma_cluster::ClusterError;
 use sternhalma_data::{RuleSet, TableError};
 use sternhalma_engine::ConfigError;
 use sternhalma_files::OutputError;
@@ -23,7 +22,6 @@ use sternhalma_ggp::policy::PolicyError;
 
 /// An error that a process which this process started has printed.
 #[derive(Debug)]
-#[cfg_attr(not(feature = "cluster"), expect(dead_code, reason = "only local processes of a cluster are started"))]
 pub struct Reported;
 
 impl std::fmt::Display for Reported {
@@ -92,12 +90,8 @@ pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 /// Returns the exit code for an error.
 pub fn exit_code(error: &anyhow::Error) -> ExitCode {
-    #[cfg(feature = "cluster")]
-    if let Some(BuilderError::Cluster(ClusterError::Lost { .. })) = error.downcast_ref() {
-        return ExitCode::from(crate::output::EXIT_LOST);
-    }
-    let _ = error;
-    ExitCode::from(2)
+    let lost = matches!(error.downcast_ref().and_then(ClusterError::of), Some(ClusterError::Lost { .. }));
+    ExitCode::from(if lost { crate::output::EXIT_LOST } else { 2 })
 }
 
 /// Returns the remedy of the user for an error.

@@ -15,7 +15,6 @@ mod cpu;
 mod drawing;
 mod error;
 mod help;
-#[cfg(feature = "cluster")]
 mod local_processes;
 mod output;
 mod progress;

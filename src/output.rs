@@ -69,7 +69,6 @@ fn configured() -> OutputArgs {
 }
 
 /// Returns whether nothing but errors and questions is printed on stderr.
-#[cfg(feature = "cluster")]
 pub fn is_quiet() -> bool {
     configured().quiet
 }
@@ -93,7 +92,6 @@ pub fn uses_color() -> bool {
 }
 
 /// The exit code of a process of a cluster that has lost another one.
-#[cfg(feature = "cluster")]
 pub const EXIT_LOST: u8 = 3;
 
 /// The result of a command that did not fail. Each outcome has its exit code.
@@ -105,7 +103,6 @@ pub enum CommandOutcome {
     /// Some of the inputs were wrong and have been reported: exit code 2.
     SomeInvalid,
     /// A process of a cluster was interrupted or has lost another one, which the process that started it reports.
-    #[cfg(feature = "cluster")]
     Lost,
 }
 
@@ -115,7 +112,6 @@ impl From<CommandOutcome> for ExitCode {
             CommandOutcome::Answered => 0,
             CommandOutcome::NotFound => 1,
             CommandOutcome::SomeInvalid => 2,
-            #[cfg(feature = "cluster")]
             CommandOutcome::Lost => EXIT_LOST,
         })
     }

@@ -106,7 +106,6 @@ impl ProgressDisplay {
     }
 
     /// Appends a line of JSON per layer and process of a cluster to a file.
-    #[cfg(feature = "cluster")]
     pub fn write_metrics(&self, file: Stream) {
         *self.metrics.lock().unwrap_or_else(PoisonError::into_inner) = Some(file);
     }

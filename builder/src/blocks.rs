@@ -14,7 +14,7 @@ use crate::observer::{BuildPhase, Observer};
 /// The size of a batch: blocks are encoded in batches, each while the previous
 /// batch is written.
 #[derive(Clone, Copy)]
-pub(crate) struct BatchSize {
+pub struct BatchSize {
     /// The states that a thread encodes in one task. A task has whole blocks, at least one.
     pub states_per_task: u64,
     /// The tasks per thread in a batch.

@@ -27,10 +27,10 @@
 //! # Modules
 //! - `search`: the bit-parallel expansion of layers, and both searches;
 //! - `external`: partitions, segments, layer files, spilled states, the work directory;
-//! - `cluster`: the connections and messages of processes on several machines;
 //! - `construction`: the drivers of builds, their memory, and cost estimates;
 //! - `verify`: proofs, which share `external` with the search but no moves;
-//! - `tools`: conversion and comparison.
+//! - `tools`: conversion and comparison;
+//! - [`steps`]: the parts of builds and proofs that `sternhalma-cluster` divides among machines.
 //!
 //! # References
 //! - R. E. Korf. Best-first frontier search with delayed duplicate detection. AAAI 2004.
@@ -38,8 +38,6 @@
 //! - H. S. Warren. Hacker's Delight. 2nd edition, 2012.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
-// Parts of the search serve clusters only.
-#![cfg_attr(not(feature = "cluster"), allow(dead_code, unused_imports))]
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
@@ -47,8 +45,6 @@ struct Readme;
 
 mod bits;
 mod blocks;
-#[cfg(feature = "cluster")]
-mod cluster;
 mod construction;
 mod error;
 mod external;
@@ -63,19 +59,32 @@ mod search;
 mod tools;
 mod verify;
 
-#[cfg(feature = "cluster")]
-pub use cluster::ClusterMember;
 pub use construction::{
     BuildEstimate, BuildOutcome, BuildPlan, Calibration, MachineSpec, ModeChoice, ModeReason, TableBuilder, disk_rate,
 };
-#[cfg(feature = "cluster")]
-pub use construction::{ClusterEstimate, LinkEstimate, PartReport, assemble};
 pub use error::BuilderError;
-#[cfg(feature = "cluster")]
-pub use error::{ClusterError, MissingPart};
 pub use observer::{BuildPhase, LayerReport, Observer};
-pub use options::{BuildMode, LayerForm, Mirroring};
+pub use options::{BuildMode, LayerForm, Mirroring, ProcessOptions};
 pub use process::{max_threads, thread_count, thread_notice};
 pub use resources::{ResourceError, check_disk, check_memory, memory_limit, search_memory, total_memory};
 pub use tools::{Comparison, DifferenceStats, TableConverter, compare};
 pub use verify::{SampleExtent, SampleSpec, UnfinishedProof, Verifier};
+
+/// The parts of builds and proofs, which `sternhalma-cluster` divides among the processes of several machines. They
+/// may change in every version.
+pub mod steps {
+    pub use crate::construction::{
+        MIN_SPILL, TableAssembler, batch_size, check_layers, fit_with_fixed, goal_segment, open_copies, resume_params,
+    };
+    pub use crate::external::{
+        FrameStore, LayerFile, LayerParts, LayerSummary, LockedDir, Manifest, MemberId, NewLayer, Numbering,
+        PackedSegment, PartitionParams, Partitioning, SegmentCodec, StoredPart, WorkDir, copies_name, count_segments,
+        layer_name,
+    };
+    pub use crate::process::{Stopwatch, peak_memory, provenance, thread_pool};
+    pub use crate::search::ExternalSearch;
+    pub use crate::verify::{
+        Checkpoint, ClassLoader, MAPPED, OpenProof, PROGRAM, ProofFiles, SEGMENT_WORDS, SingleClassProver, Unfinished,
+        compare_with_header, layers_of, wrong_table,
+    };
+}

@@ -67,3 +67,16 @@ impl From<bool> for Mirroring {
         if is_mirrored { Mirroring::File } else { Mirroring::Off }
     }
 }
+
+/// The options that a build or proof has in each process of a cluster.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ProcessOptions {
+    /// The number of threads; 0 is one per processor core.
+    pub threads: usize,
+    /// The memory limit, in bytes.
+    pub memory_limit: u64,
+    /// Whether to discard what an earlier run has left.
+    pub restart: bool,
+    /// Whether to drop work files from the page cache after each use.
+    pub drop_page_cache: bool,
+}

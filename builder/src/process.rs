@@ -41,16 +41,17 @@ pub fn thread_notice(threads: usize) -> Option<String> {
 }
 
 /// Starts as many threads as [`thread_count`] returns.
-pub(crate) fn thread_pool(threads: usize) -> Result<ThreadPool> {
+pub fn thread_pool(threads: usize) -> Result<ThreadPool> {
     let threads = thread_count(threads);
     let started = ThreadPoolBuilder::new().num_threads(threads).build();
     started.map_err(|error| BuilderError::Threads { threads, source: Box::new(error) })
 }
 
 /// Measures elapsed time and processor time.
-pub(crate) struct Stopwatch(Instant, Duration);
+pub struct Stopwatch(Instant, Duration);
 
 impl Stopwatch {
+    /// Starts the measurement.
     pub fn start() -> Stopwatch {
         Stopwatch(Instant::now(), cpu_time())
     }
@@ -74,7 +75,7 @@ fn cpu_time() -> Duration {
 }
 
 /// Returns the peak memory use in bytes, or 0 if the system does not report it.
-pub(crate) fn peak_memory() -> u64 {
+pub fn peak_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kibibytes =
@@ -83,7 +84,7 @@ pub(crate) fn peak_memory() -> u64 {
 }
 
 /// Returns the provenance of a build that ends now, without times and traffic.
-pub(crate) fn provenance(mode: BuildMode, pool: &ThreadPool) -> Provenance {
+pub fn provenance(mode: BuildMode, pool: &ThreadPool) -> Provenance {
     Provenance {
         program: concat!("sternhalma ", env!("CARGO_PKG_VERSION")).to_owned(),
         built: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),

@@ -31,7 +31,6 @@ pub struct BlockArgs {
 
 impl BlockArgs {
     /// Returns the arguments that specify the same blocks.
-    #[cfg(feature = "cluster")]
     pub fn arguments(&self) -> Vec<String> {
         let block_states = self.block_states.map(|states| format!("--block-states={states}"));
         block_states.into_iter().chain(self.level.map(|level| format!("--level={level}"))).collect()

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use anyhow::{Context, Result};
 use clap::Args;
-use sternhalma_builder::{BuilderError, ClusterError, ClusterMember};
+use sternhalma_builder::BuilderError;
+use sternhalma_cluster::{ClusterError, ClusterMember};
 
 use super::output::OutputPath;
 use crate::values::{count, count_in};
@@ -88,8 +89,8 @@ impl ClusterArgs {
     /// Returns whether the process that started this one reports this error itself: an interruption, or the loss of
     /// another process.
     pub fn leaves_to_parent(&self, error: &BuilderError) -> bool {
-        let lost = matches!(error, BuilderError::Cancelled | BuilderError::Cluster(ClusterError::Lost { .. }));
-        self.with_parent && lost
+        let lost = matches!(ClusterError::of(error), Some(ClusterError::Lost { .. }));
+        self.with_parent && (lost || matches!(error, BuilderError::Cancelled))
     }
 }
 

@@ -17,7 +17,6 @@ pub struct MirrorArgs {
 
 impl MirrorArgs {
     /// Returns the argument that specifies the same form.
-    #[cfg(feature = "cluster")]
     pub fn argument(&self) -> Option<&'static str> {
         self.mirrored().map(|mirrored| if mirrored { "--mirror" } else { "--no-mirror" })
     }

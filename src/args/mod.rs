@@ -2,7 +2,6 @@
 
 pub mod blocks;
 pub mod board;
-#[cfg(feature = "cluster")]
 pub mod cluster;
 pub mod engine;
 pub mod limits;

@@ -19,7 +19,6 @@ pub struct ThreadArgs {
 
 impl ThreadArgs {
     /// Returns the given number of threads; 0 is one per core.
-    #[cfg(feature = "cluster")]
     pub fn given(self) -> usize {
         if self.threads == 0 { 0 } else { self.get() }
     }

@@ -29,6 +29,6 @@ pub struct Args {
 
 pub fn run(_: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     status!("joining {} parts in {}", args.parts.len(), args.output.display());
-    sternhalma_builder::assemble(&args.parts, &args.output, args.force)?;
+    sternhalma_cluster::assemble(&args.parts, &args.output, args.force)?;
     info::print_new(&Table::open(&args.output)?, &args.output, args.json)
 }

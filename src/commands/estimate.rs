@@ -10,18 +10,14 @@ use bytesize::ByteSize;
 use indicatif::{HumanBytes, HumanCount, HumanDuration};
 use serde_json::json;
 use sternhalma_builder::{
-    BuildEstimate, BuildPlan, BuilderError, Calibration, MachineSpec, Observer, disk_rate, total_memory,
+    BuildEstimate, BuildPlan, BuilderError, Calibration, MachineSpec, Observer, TableBuilder, disk_rate, total_memory,
 };
-#[cfg(feature = "cluster")]
-use sternhalma_builder::{ClusterEstimate, TableBuilder};
+use sternhalma_cluster::ClusterEstimate;
 use sternhalma_data::TableSpec;
 use sternhalma_data::table::fs::parent_directory;
 
 use crate::context::CommandContext;
-#[cfg(feature = "cluster")]
-use crate::output::counted;
-use crate::output::{self, CommandOutcome, status};
-#[cfg(feature = "cluster")]
+use crate::output::{self, CommandOutcome, counted, status};
 use crate::progress::counted_processes;
 use crate::values::{count, size};
 
@@ -97,16 +93,13 @@ fn interrupted(error: BuilderError) -> anyhow::Error {
 
 /// The rates of links between machines, in bytes per second, and their delays, in seconds: networks of 1, 10 and
 /// 100 Gbit/s.
-#[cfg(feature = "cluster")]
 const LINKS: [(f64, f64); 3] = [(125e6, 1e-4), (1250e6, 5e-5), (12500e6, 2e-5)];
 
 /// The link between processes on one machine.
-#[cfg(feature = "cluster")]
 const LOOPBACK: [(f64, f64); 1] = [(2e9, 1e-5)];
 
 /// Prints the estimate of a build by several processes. Each has a machine with `limit` bytes of memory, or the one that
 /// the options describe. If they share one machine, `shared_cores` is the number of its cores.
-#[cfg(feature = "cluster")]
 pub fn run_cluster(
     ctx: &CommandContext,
     builder: &TableBuilder,
@@ -120,8 +113,7 @@ pub fn run_cluster(
     let here = this_machine(ctx, threads, limit, directory)?;
     let machine = args.described(here).unwrap_or(here);
     let links = if shared_cores.is_some() { &LOOPBACK[..] } else { &LINKS };
-    let plan = builder
-        .estimate_cluster(processes, machine, shared_cores, links, directory, &Stopper(ctx.stop()?))
+    let plan = ClusterEstimate::new(builder, processes, machine, shared_cores, links, directory, &Stopper(ctx.stop()?))
         .map_err(interrupted)?;
     let spec = builder.spec();
     if as_json {
@@ -139,7 +131,6 @@ fn print_heading(spec: TableSpec) -> Result<()> {
     output::print_line(&format!("{}, {} encoding{form}", spec.prefix, spec.encoding))
 }
 
-#[cfg(feature = "cluster")]
 fn cluster_text(plan: &ClusterEstimate) -> String {
     let MachineSpec { cores, memory, .. } = plan.machine;
     let share = |all: u64| HumanBytes(all / plan.processes as u64);

@@ -1,7 +1,6 @@
 //! The subcommands, one file each.
 
 mod analyse;
-#[cfg(feature = "cluster")]
 mod assemble;
 mod build_table;
 mod compare;
@@ -49,7 +48,6 @@ pub enum CliCommand {
     Convert(convert::Args),
     Export(export::Args),
     Compare(compare::Args),
-    #[cfg(feature = "cluster")]
     Assemble(assemble::Args),
     Query(query::Args),
     Line(line::Args),
@@ -85,7 +83,6 @@ pub fn run(ctx: &CommandContext, command: &CliCommand) -> Result<CommandOutcome>
         CliCommand::Info(args) => info::run(ctx, args),
         CliCommand::Verify(args) => verify::run(ctx, args),
         CliCommand::Compare(args) => compare::run(ctx, args),
-        #[cfg(feature = "cluster")]
         CliCommand::Assemble(args) => assemble::run(ctx, args),
         CliCommand::Query(args) => query::run(ctx, args),
         CliCommand::Line(args) => line::run(ctx, args),

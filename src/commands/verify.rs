@@ -1,23 +1,17 @@
-#[cfg(feature = "cluster")]
 use std::ffi::OsString;
-#[cfg(feature = "cluster")]
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-#[cfg(feature = "cluster")]
-use anyhow::Context;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use bytesize::ByteSize;
 use indicatif::{HumanBytes, HumanCount};
 use serde_json::json;
 use sternhalma_builder::{BuildMode, BuilderError, SampleExtent, SampleSpec, UnfinishedProof, Verifier};
+use sternhalma_cluster::{discard_part, part_state_path};
 use sternhalma_data::Table;
 
-#[cfg(feature = "cluster")]
 use crate::args::cluster::{ClusterArgs, ClusterSpec};
 use crate::args::threads::ThreadArgs;
 use crate::context::CommandContext;
-#[cfg(feature = "cluster")]
 use crate::local_processes::{LocalProcesses, resources_of_each};
 use crate::output::{self, CommandOutcome, counted, status};
 use crate::progress::ProgressDisplay;
@@ -34,7 +28,7 @@ pub struct Args {
     deep: bool,
     /// Prove only a sample of whole context classes from every partition, with at least STATES states
     #[arg(long, value_name = "STATES", value_parser = count::<u64>(1), requires = "deep", help_heading = "Sample")]
-    #[cfg_attr(feature = "cluster", arg(conflicts_with = "cluster"))]
+    #[arg(conflicts_with = "cluster")]
     sample: Option<u64>,
     /// Seed of the sample
     #[arg(long, value_name = "N", default_value_t = 1, requires = "sample", help_heading = "Sample", value_parser = count::<u64>(0))]
@@ -50,7 +44,6 @@ pub struct Args {
     /// Discard the state of an interrupted proof
     #[arg(long, requires = "deep", help_heading = "Resources")]
     fresh: bool,
-    #[cfg(feature = "cluster")]
     #[command(flatten)]
     cluster: ClusterArgs,
     /// Print JSON
@@ -72,7 +65,6 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         let extent = not_cancelled(result, &verifier, Some(spec))?;
         return print_sample(args, &table, spec, &extent);
     }
-    #[cfg(feature = "cluster")]
     match &args.cluster.cluster {
         Some(_) if !args.deep => bail!("--cluster needs --deep"),
         Some(ClusterSpec::Hosts(hosts)) => return prove_part(ctx, args, &table, &verifier, hosts),
@@ -106,7 +98,6 @@ fn print_result(args: &Args, table: &Table) -> Result<CommandOutcome> {
 }
 
 /// Proves a part of the table as a process of a cluster.
-#[cfg(feature = "cluster")]
 fn prove_part(
     ctx: &CommandContext,
     args: &Args,
@@ -118,7 +109,7 @@ fn prove_part(
     args.cluster.end_with_parent(ctx.stop()?);
     let (process, processes) = (member.process(), member.processes());
     status!("process {process} of {processes}: proving a part of {}", table.path().display());
-    match show_progress(ctx, |progress| verifier.prove_part(&member, progress))? {
+    match show_progress(ctx, |progress| sternhalma_cluster::prove_part(verifier, &member, progress))? {
         Err(error) if args.cluster.leaves_to_parent(&error) => Ok(CommandOutcome::Lost),
         Err(BuilderError::Cancelled) => bail!("interrupted: the same command on all machines resumes the proof"),
         proven => {
@@ -129,7 +120,6 @@ fn prove_part(
 }
 
 /// Proves the table with several processes on this machine.
-#[cfg(feature = "cluster")]
 fn prove_on_this_machine(
     ctx: &CommandContext,
     args: &Args,
@@ -143,11 +133,11 @@ fn prove_on_this_machine(
     args.work_dir.iter().for_each(|dir| arguments.extend(["--work-dir".into(), dir.into()]));
     let stop = &*ctx.stop()?;
     if args.fresh {
-        (0..processes).try_for_each(|process| verifier.discard_part(process, processes))?;
+        (0..processes).try_for_each(|process| discard_part(verifier, process, processes))?;
     }
-    let work = verifier.part_state_path(0, processes).with_extension("processes");
+    let work = part_state_path(verifier, 0, processes).with_extension("processes");
     let local = LocalProcesses { processes, arguments, first_arguments: Vec::new(), dir: work.clone(), stop };
-    let state = |process| verifier.part_state_path(process, processes).metadata();
+    let state = |process| part_state_path(verifier, process, processes).metadata();
     let changed = |process| state(process).and_then(|state| state.modified()).ok();
     let proven = local.run(|| (0..processes).map(changed).max());
     let removed = std::fs::remove_dir_all(&work).with_context(|| format!("{}: cannot remove", work.display()));

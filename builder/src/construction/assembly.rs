@@ -120,9 +120,12 @@ impl<'a> TableCommits<'a> {
 }
 
 /// Assembles the blocks of a table from its layers.
-pub(super) struct TableAssembler<'a> {
+pub struct TableAssembler<'a> {
+    /// The partitions of the layers.
     pub partitioning: &'a Partitioning,
+    /// The layers, in order of their distances.
     pub layers: &'a [LayerFile],
+    /// The encoding of the table.
     pub encoding: Encoding,
 }
 
@@ -150,13 +153,17 @@ impl TableAssembler<'_> {
             .collect())
     }
 
-    /// Returns the distances of the states of these indices. Bit `i` of the planes
-    /// belongs to the state with the index `indices.start + i`.
-    pub fn planes(&self, indices: Range<u64>) -> Result<DistancePlanes> {
-        self.planes_with(indices, &[])
+    /// Reads the distances of the states from index `start` on, or the distances modulo 3.
+    ///
+    /// # Errors
+    /// If a layer cannot be read, or there is no memory.
+    pub fn read(&self, start: u64, out: &mut [u8]) -> Result<()> {
+        self.planes_with(start..start + out.len() as u64, &[])?.read(0, out);
+        Ok(())
     }
 
-    /// Returns the distances, if the layers lack some states. Those have the given distances, each from an index on.
+    /// Returns the distances. Bit `i` of the planes belongs to the state with the index `indices.start + i`.
+    /// States that the layers lack have the given distances, each from an index on.
     fn planes_with(&self, indices: Range<u64>, others: &[(u64, Vec<u8>)]) -> Result<DistancePlanes> {
         let states = indices.end - indices.start;
         // Eight bitmaps, one per binary digit of a distance, take a byte per state.

@@ -179,7 +179,10 @@ impl BuildPlan {
 impl TableBuilder {
     /// Estimates a build out of core with these parameters and this form of layers, or in memory without them, with a
     /// thread per core of the machine.
-    pub(super) fn estimate_with(
+    ///
+    /// # Errors
+    /// If a build of a smaller table fails or is cancelled, or the table cannot have the form.
+    pub fn estimate_with(
         &self,
         pool: &ThreadPool,
         machine: MachineSpec,

@@ -17,7 +17,7 @@ const THREAD: u64 = 256 << 10;
 const LAYERS: u64 = 64;
 
 /// The smallest memory for spilled states, in bytes.
-pub(super) const MIN_SPILL: u64 = 1 << 20;
+pub const MIN_SPILL: u64 = 1 << 20;
 
 /// The memory that zstd takes at a high level, in bytes.
 const COMPRESSOR: u64 = 8 << 20;
@@ -62,7 +62,7 @@ pub(super) fn fit_to_limit(spec: TableSpec, threads: usize, limit: u64) -> Resul
 ///
 /// # Errors
 /// If the limit does not suffice for one thread.
-pub(super) fn fit_with_fixed(
+pub fn fit_with_fixed(
     spec: TableSpec,
     threads: usize,
     limit: u64,
@@ -120,7 +120,7 @@ fn with_spill(spec: TableSpec, threads: usize, params: PartitionParams, limit: u
 ///
 /// # Errors
 /// The smallest limit that suffices, if this one is too small.
-pub(super) fn resume_params(
+pub fn resume_params(
     spec: TableSpec,
     threads: usize,
     (fixed_pieces, segment_words): (usize, usize),
@@ -178,7 +178,7 @@ fn table_memory(spec: TableSpec, threads: usize, params: PartitionParams) -> u64
 
 /// Returns the size of the batches in which the table is written. With larger
 /// batches, fewer segments are unpacked twice.
-pub(super) fn batch_size(spec: TableSpec, params: PartitionParams) -> BatchSize {
+pub fn batch_size(spec: TableSpec, params: PartitionParams) -> BatchSize {
     let states = (512 * params.segment_words as u64).clamp(1 << 20, 1 << 23).min(spec.prefix.states());
     BatchSize { states_per_task: states.max(spec.encoding.block_states()), tasks_per_thread: 1 }
 }

@@ -1,8 +1,6 @@
 //! Builds of table files.
 
 mod assembly;
-#[cfg(feature = "cluster")]
-mod cluster;
 mod estimate;
 mod in_memory;
 mod machine;
@@ -14,10 +12,10 @@ mod table_builder;
 #[cfg(test)]
 mod tests;
 
-#[cfg(feature = "cluster")]
-pub use cluster::{ClusterEstimate, LinkEstimate, PartReport, assemble};
+pub use assembly::TableAssembler;
 pub use estimate::{BuildEstimate, Calibration};
 pub use machine::{MachineSpec, disk_rate};
-pub use out_of_core::BuildOutcome;
+pub use memory::{MIN_SPILL, batch_size, fit_with_fixed, resume_params};
+pub use out_of_core::{BuildOutcome, check_layers, goal_segment, open_copies};
 pub use plan::{BuildPlan, ModeChoice, ModeReason};
 pub use table_builder::TableBuilder;

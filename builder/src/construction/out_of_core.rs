@@ -307,7 +307,7 @@ fn not_resumable(error: BuilderError) -> BuilderError {
 
 /// Compares the layers on disk with their checksums, except the first `freed` segments, and
 /// returns their number.
-pub(super) fn check_layers(work: &WorkDir, segments: u64, freed: u64, observer: &dyn Observer) -> Result<u64> {
+pub fn check_layers(work: &WorkDir, segments: u64, freed: u64, observer: &dyn Observer) -> Result<u64> {
     // The last layer of a search has no states.
     let present: Vec<u32> =
         (0..=Distance::COUNT as u32).filter(|&distance| work.dir.layer_path(distance).exists()).collect();
@@ -328,7 +328,7 @@ pub(super) fn check_layers(work: &WorkDir, segments: u64, freed: u64, observer: 
 
 /// Returns the copies of the last two of these layers, the last one first. A layer whose segments are whole has
 /// none. If a copy is missing, both are made from the layers.
-pub(super) fn open_copies(
+pub fn open_copies(
     work: &WorkDir,
     partitioning: &Partitioning,
     layers: &[LayerFile],
@@ -376,10 +376,10 @@ fn write_goal(partitioning: &Partitioning, out: &mut NewLayer) -> Result<LayerSu
 }
 
 /// Returns segment 0 of layer 0.
-pub(super) fn goal_segment(partitioning: &Partitioning) -> PackedLayerSegment {
+pub fn goal_segment(partitioning: &Partitioning) -> PackedLayerSegment {
     let mut words = vec![0; partitioning.segment(0).words().len()];
     words[0] = 1;
-    let mut codec = SegmentCodec::new();
+    let mut codec = SegmentCodec::default();
     let copy = codec.pack(&words);
     PackedLayerSegment { layer: copy.to_layer_segment(), copy }
 }

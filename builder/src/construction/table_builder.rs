@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use sternhalma_data::board::Symmetry;
 use sternhalma_data::{Encoding, Prefix, TableSpec};
 
-use crate::options::{BuildMode, LayerForm, Mirroring};
+use crate::options::{BuildMode, LayerForm, Mirroring, ProcessOptions};
 
 /// Options of a build. [`plan`](TableBuilder::plan) resolves them.
 ///
@@ -158,6 +158,12 @@ impl TableBuilder {
     /// Returns the states, the encoding and the form of the table.
     pub fn spec(&self) -> TableSpec {
         self.spec
+    }
+
+    /// Returns the options that each process of a cluster has.
+    pub fn process_options(&self) -> ProcessOptions {
+        let TableBuilder { threads, memory_limit, restart, drop_page_cache, .. } = *self;
+        ProcessOptions { threads, memory_limit, restart, drop_page_cache }
     }
 
     /// Returns the work directory of an out-of-core build of the table at `path`.

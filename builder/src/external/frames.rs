@@ -14,7 +14,7 @@ use crate::error::{BuilderError, Result};
 const OVERHEAD: u64 = 96;
 
 /// Packed segments by number, in memory up to a budget and beyond it in a file.
-pub(crate) struct FrameStore {
+pub struct FrameStore {
     storage: Arc<dyn FileSystem>,
     path: PathBuf,
     state: Mutex<StoreState>,
@@ -42,6 +42,7 @@ impl FrameStore {
         FrameStore { storage: Arc::clone(storage), path: path.to_owned(), state: Mutex::new(state) }
     }
 
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -38,7 +38,8 @@ const TAIL_BYTES: u64 = 24;
 
 /// The data about a layer besides its states.
 #[derive(Clone, Default, PartialEq, Debug, Serialize, Deserialize)]
-pub(crate) struct LayerSummary {
+pub struct LayerSummary {
+    /// The number of states.
     pub states: u64,
     /// Whether the previous layer has a successor outside the prefix.
     pub escapes: bool,
@@ -47,16 +48,21 @@ pub(crate) struct LayerSummary {
     /// Whether all segments of the file are whole.
     #[serde(default)]
     pub is_whole: bool,
+    /// The elapsed time of the search for the layer, in seconds.
     pub wall_s: f64,
+    /// The processor time, in seconds.
     pub cpu_s: f64,
+    /// The bytes that were read.
     pub read: u64,
+    /// The bytes that were written.
     pub written: u64,
+    /// The peak memory use of the process so far, in bytes.
     pub peak_bytes: u64,
 }
 
 /// The layer and the build that a file belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct LayerIdentity {
+pub struct LayerIdentity {
     pub distance: u32,
     /// Whether the file can be read without other layers.
     pub is_copy: bool,
@@ -78,13 +84,13 @@ impl LayerIdentity {
 
 /// A segment of a layer for both of its files.
 #[derive(Default)]
-pub(crate) struct PackedLayerSegment {
+pub struct PackedLayerSegment {
     pub layer: PackedSegment,
     pub copy: PackedSegment,
 }
 
 /// A layer to which segments are added in order.
-pub(crate) struct NewLayer {
+pub struct NewLayer {
     layer: LayerWriter,
     /// The copy, unless all segments of the layer are whole.
     copy: Option<LayerWriter>,
@@ -121,7 +127,7 @@ impl NewLayer {
 }
 
 /// A layer file to which segments are added in order.
-pub(crate) struct LayerWriter {
+pub struct LayerWriter {
     identity: LayerIdentity,
     file: AtomicFile,
     entries: Vec<SegmentEntry>,
@@ -191,7 +197,7 @@ impl LayerWriter {
 
 /// A complete layer on disk.
 #[derive(Debug)]
-pub(crate) struct LayerFile {
+pub struct LayerFile {
     path: PathBuf,
     file: Box<dyn RandomAccessFile>,
     is_copy: bool,
@@ -378,7 +384,7 @@ impl LayerFile {
 
 /// The files of a layer. Each segment is in at most one of them. Without files, the layer is empty.
 #[derive(Clone, Copy)]
-pub(crate) struct LayerParts<'a>(pub &'a [LayerFile]);
+pub struct LayerParts<'a>(pub &'a [LayerFile]);
 
 impl LayerParts<'_> {
     /// Returns whether all of these segments are empty.

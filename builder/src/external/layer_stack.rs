@@ -6,7 +6,7 @@ use super::segment::SegmentCodec;
 use crate::error::Result;
 
 /// A reader of a segment in consecutive layers. Each of them is the difference to the two before.
-pub(crate) struct SegmentHistory {
+pub struct SegmentHistory {
     codec: SegmentCodec,
     /// The segment in the last layers, the last one first, with a spare word.
     layers: [Vec<u64>; 3],
@@ -14,7 +14,7 @@ pub(crate) struct SegmentHistory {
 
 impl SegmentHistory {
     pub fn new(segment_words: usize) -> SegmentHistory {
-        SegmentHistory { codec: SegmentCodec::new(), layers: std::array::from_fn(|_| vec![0; segment_words + 2]) }
+        SegmentHistory { codec: SegmentCodec::default(), layers: std::array::from_fn(|_| vec![0; segment_words + 2]) }
     }
 
     /// Returns an upper bound of the memory of a history of segments of `words` words, in bytes.

@@ -17,15 +17,14 @@ mod spill;
 mod stored_part;
 mod work_dir;
 
-pub(crate) use frames::FrameStore;
+pub use frames::FrameStore;
 pub(crate) use journal::{CommittedBlocks, EarlierJournal, Effort, Journal};
-pub(crate) use layer_file::{LayerFile, LayerParts, LayerSummary, LayerWriter, NewLayer, PackedLayerSegment};
-pub(crate) use layer_stack::SegmentHistory;
-pub(crate) use numbering::Numbering;
-pub(crate) use partitioning::{
-    ContextClass, LoadedSegment, PartitionParams, Partitioning, Segment, count_segments, max_words,
-};
-pub(crate) use segment::{PackedSegment, SegmentCodec};
-pub(crate) use spill::{DiskRecord, SpillBuffer};
-pub(crate) use stored_part::StoredPart;
-pub(crate) use work_dir::{LockedDir, Manifest, MemberId, WorkDir, copies_name, layer_name};
+pub use layer_file::{LayerFile, LayerParts, LayerSummary, LayerWriter, NewLayer, PackedLayerSegment};
+pub use layer_stack::SegmentHistory;
+pub use numbering::Numbering;
+pub(crate) use partitioning::max_words;
+pub use partitioning::{ContextClass, LoadedSegment, PartitionParams, Partitioning, Segment, count_segments};
+pub use segment::{PackedSegment, SegmentCodec};
+pub use spill::{DiskRecord, SpillBuffer};
+pub use stored_part::StoredPart;
+pub use work_dir::{LockedDir, Manifest, MemberId, WorkDir, copies_name, layer_name};

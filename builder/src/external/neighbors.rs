@@ -36,7 +36,7 @@ impl LowerCells {
 /// The indices of consecutive states with the same upper pieces are consecutive. Within
 /// such an interval, moving a piece changes the index by an amount that depends only on the piece
 /// and on its cells.
-pub(crate) struct NeighborOffsets<'a> {
+pub struct NeighborOffsets<'a> {
     numbering: &'a Numbering,
     lower_cells: &'a LowerCells,
     /// The pieces that are not fixed.

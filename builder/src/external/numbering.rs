@@ -11,7 +11,7 @@ use sternhalma_data::{Cell, CellSet, Prefix, TableSpec};
 /// The *index* of a state is its rank. If only one state of each mirrored pair is stored, the
 /// index is the reduced rank.
 #[derive(Clone, Debug)]
-pub(crate) struct Numbering {
+pub struct Numbering {
     prefix: Prefix,
     symmetry: Option<Symmetry>,
 }
@@ -27,10 +27,12 @@ impl Numbering {
         Numbering::new(spec.prefix, Symmetry::of(spec.prefix).filter(|_| spec.mirrored))
     }
 
+    /// Returns the prefix.
     pub fn prefix(&self) -> Prefix {
         self.prefix
     }
 
+    /// Returns the symmetry, if only canonical states are stored.
     pub fn symmetry(&self) -> Option<&Symmetry> {
         self.symmetry.as_ref()
     }

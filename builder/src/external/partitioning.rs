@@ -43,7 +43,7 @@ use crate::ranks::{BitOffsets, IndexIntervals, MAX_CELLS};
 
 /// The parameters of a partitioning, and the memory that goes with it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct PartitionParams {
+pub struct PartitionParams {
     /// The number of upper pieces that the states of a partition share.
     pub fixed_pieces: usize,
     /// The number of pieces of a context that differ within a group.
@@ -56,7 +56,7 @@ pub(crate) struct PartitionParams {
 
 /// The partitions and segments of a prefix.
 #[derive(Debug)]
-pub(crate) struct Partitioning {
+pub struct Partitioning {
     numbering: Numbering,
     lower_cells: LowerCells,
     fixed_pieces: usize,
@@ -85,7 +85,7 @@ struct PartitionShape {
 
 /// An interval of a partition's bitmap.
 #[derive(Clone, Debug)]
-pub(crate) struct Segment {
+pub struct Segment {
     /// The bits, counted from the first bit of the partition.
     pub bits: Range<u64>,
 }
@@ -107,7 +107,7 @@ impl Segment {
 
 /// A segment, or a part of one, within the bitmaps of a context class.
 #[derive(Clone, Debug)]
-pub(crate) struct LoadedSegment {
+pub struct LoadedSegment {
     /// The number of the segment.
     pub number: u64,
     /// The position of the word of the first bit in the bitmaps.
@@ -132,24 +132,25 @@ impl LoadedSegment {
 
 /// The contexts with the same fixed pieces, and the states that they involve.
 #[derive(Debug)]
-pub(crate) struct ContextClass {
+pub struct ContextClass {
     /// The numbers of the class's groups of contexts.
     pub groups: Range<u64>,
     /// The number of the class's own partition, whose bitmap comes first.
     pub partition: u64,
+    /// The states of other partitions that the class involves.
     pub successors: Vec<SuccessorRange>,
     /// The positions of the class's states in bitmaps of [`ContextClass::words`] words, if all
     /// states are stored.
-    pub offsets: BitOffsets,
+    pub(crate) offsets: BitOffsets,
     /// The positions if only canonical states are stored.
-    pub intervals: IndexIntervals,
+    pub(crate) intervals: IndexIntervals,
     /// The words of the class's bitmaps, with the spare word.
     pub words: usize,
 }
 
 /// An interval of states of a successor partition that a class involves.
 #[derive(Debug)]
-pub(crate) struct SuccessorRange {
+pub struct SuccessorRange {
     /// The numbers of the segments with these states.
     pub segments: Range<u64>,
     /// The bits of the states, counted from the first bit of the partition.
@@ -472,7 +473,7 @@ pub(crate) fn max_words(numbering: &Numbering, fixed_pieces: usize) -> usize {
 }
 
 /// Returns the number of segments of a partitioning of all states without creating it.
-pub(crate) fn count_segments(prefix: Prefix, fixed_pieces: usize, segment_words: usize) -> u64 {
+pub fn count_segments(prefix: Prefix, fixed_pieces: usize, segment_words: usize) -> u64 {
     let free_pieces = prefix.board().pieces() - fixed_pieces;
     let segments_at = |next: usize| {
         let (start, end) = (choose(next, free_pieces), choose(next + 1, free_pieces));

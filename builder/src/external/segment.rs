@@ -16,12 +16,15 @@ const DELTA: u8 = 1;
 
 /// A compressed segment and its checksum. The bytes of a segment without states are empty.
 #[derive(Default)]
-pub(crate) struct PackedSegment {
+pub struct PackedSegment {
+    /// The compressed bytes.
     pub bytes: Vec<u8>,
+    /// The checksum of the bytes.
     pub checksum: u64,
 }
 
 impl PackedSegment {
+    /// Creates a segment of these compressed bytes.
     pub fn new(bytes: Vec<u8>) -> PackedSegment {
         let checksum = checksum(&bytes);
         PackedSegment { bytes, checksum }
@@ -37,20 +40,22 @@ impl PackedSegment {
 }
 
 /// A compressor and a decompressor of segments, with a buffer.
-pub(crate) struct SegmentCodec {
+pub struct SegmentCodec {
     compressor: zstd::bulk::Compressor<'static>,
     decompressor: zstd::bulk::Decompressor<'static>,
     /// A buffer for packed bytes.
     pub bytes: Vec<u8>,
 }
 
-impl SegmentCodec {
-    pub fn new() -> SegmentCodec {
+impl Default for SegmentCodec {
+    fn default() -> SegmentCodec {
         let compressor = zstd::bulk::Compressor::new(LEVEL).expect("the level is one of zstd's");
         let decompressor = zstd::bulk::Decompressor::new().expect("zstd needs little memory");
         SegmentCodec { compressor, decompressor, bytes: Vec::new() }
     }
+}
 
+impl SegmentCodec {
     /// Returns an upper bound of the memory of a codec for segments of `words` words, in bytes.
     pub fn memory(words: usize) -> u64 {
         // Compressor and decompressor as measured, and the bytes of a segment.

@@ -19,7 +19,7 @@ const BLOCK_WORDS: usize = 512;
 const OVERHEAD: u64 = 64;
 
 /// Bitmaps by segment, in memory up to a budget and beyond it in a file.
-pub(crate) struct SpillBuffer {
+pub struct SpillBuffer {
     storage: Arc<dyn FileSystem>,
     path: PathBuf,
     state: Mutex<SpillState>,
@@ -47,7 +47,7 @@ struct SpillRecord {
 
 /// The place of a record in the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct DiskRecord {
+pub struct DiskRecord {
     pub at: u64,
     pub length: u64,
     pub checksum: u64,
@@ -323,7 +323,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let storage = OsFileSystem::shared();
             let spill = SpillBuffer::new(&storage, &dir.path().join("spill"), budget);
-            let mut codec = SegmentCodec::new();
+            let mut codec = SegmentCodec::default();
             let mut expected = vec![vec![0u64; 700]; 6];
             for (segment, words) in &adds {
                 spill.add(*segment, words, &mut codec).unwrap();

@@ -13,7 +13,7 @@ use crate::error::{BuilderError, Result};
 
 /// The layers of one process of a cluster: its own files, or second copies.
 #[derive(Clone, Debug)]
-pub(crate) struct StoredPart {
+pub struct StoredPart {
     /// The process to which the layers belong.
     pub member: MemberId,
     /// The manifest of that process.
@@ -89,6 +89,7 @@ impl StoredPart {
         self.home_manifest.member().map_or(self.member.process, |home| home.process)
     }
 
+    /// Returns the path of the part of a layer.
     pub fn layer_path(&self, distance: u32) -> PathBuf {
         self.dir.join(layer_name(distance))
     }

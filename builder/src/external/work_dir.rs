@@ -39,8 +39,10 @@ const COPIES: &str = "copy-of-";
 
 /// The number of a process in a cluster, from 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(crate) struct MemberId {
+pub struct MemberId {
+    /// The number of the process.
     pub process: usize,
+    /// The number of all processes.
     pub processes: usize,
 }
 
@@ -66,7 +68,7 @@ impl fmt::Display for MemberId {
 
 /// The content of `build.json`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub(crate) struct Manifest {
+pub struct Manifest {
     format: u32,
     /// The identifier of this build, which the provenance of its table repeats.
     id: String,
@@ -132,7 +134,7 @@ impl Manifest {
 }
 
 /// Returns the name of the file of a layer.
-pub(crate) fn layer_name(distance: u32) -> String {
+pub fn layer_name(distance: u32) -> String {
     format!("layer-{distance:03}")
 }
 
@@ -142,7 +144,7 @@ fn any_layer(dir: &Path) -> bool {
 }
 
 /// Returns the name of the directory with second copies of the layers of another process.
-pub(crate) fn copies_name(process: usize) -> String {
+pub fn copies_name(process: usize) -> String {
     format!("{COPIES}{process}")
 }
 
@@ -209,15 +211,17 @@ fn read_checked<T: DeserializeOwned>(storage: &dyn FileSystem, path: &Path) -> R
 
 /// A work directory that this process has locked, before its manifest is accepted.
 #[derive(Debug)]
-pub(crate) struct LockedDir {
+pub struct LockedDir {
     storage: Arc<dyn FileSystem>,
+    /// The directory.
     pub path: PathBuf,
     _lock: Box<dyn RandomAccessFile>,
 }
 
 /// The locked work directory of one build.
 #[derive(Debug)]
-pub(crate) struct WorkDir {
+pub struct WorkDir {
+    /// The directory.
     pub dir: LockedDir,
     manifest: Manifest,
 }
@@ -291,14 +295,17 @@ impl LockedDir {
         self.path.join(MANIFEST)
     }
 
+    /// Returns the path of spilled states.
     pub fn spill_path(&self) -> PathBuf {
         self.path.join("spill")
     }
 
+    /// Returns the path of the journal of the table that is written.
     pub fn journal_path(&self) -> PathBuf {
         self.path.join("written")
     }
 
+    /// Returns the path of a layer.
     pub fn layer_path(&self, distance: u32) -> PathBuf {
         self.path.join(layer_name(distance))
     }

@@ -15,4 +15,4 @@ pub(crate) use distance_planes::{DistancePlanes, new_bitmap};
 pub(crate) use expander::{Expander, MAX_SLICES_BYTES};
 pub(crate) use in_memory::{BfsResult, breadth_first_search, memory_needed};
 pub(crate) use occupancy::Occupancy;
-pub(crate) use out_of_core::ExternalSearch;
+pub use out_of_core::ExternalSearch;

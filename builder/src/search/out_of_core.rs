@@ -40,7 +40,8 @@ const TASKS: u64 = 32;
 const SEGMENTS_PER_BATCH: usize = 4;
 
 /// A search over layers on disk.
-pub(crate) struct ExternalSearch<'a> {
+pub struct ExternalSearch<'a> {
+    /// The partitions of the layers.
     pub partitioning: Partitioning,
     upper: usize,
     expander: Expander,
@@ -99,7 +100,7 @@ impl<'a> ExternalSearch<'a> {
         let most = partitioning.max_words();
         let thread_buffers = || ThreadBuffers {
             scratch: expander.scratch(),
-            codec: SegmentCodec::new(),
+            codec: SegmentCodec::default(),
             words: vec![0; params.segment_words + 1],
             spare: vec![0; params.segment_words + 1],
             last: vec![0; params.segment_words + 1],

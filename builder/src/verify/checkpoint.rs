@@ -38,26 +38,31 @@ const NO_LAYER: u64 = 256;
 
 /// The classes that a proof has completed, and what it has found in them.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Checkpoint {
+pub struct Checkpoint {
     /// The partitions of the proof have this many fixed pieces, and segments of this many words.
     pub partitioning: (usize, usize),
     /// The number of completed classes.
     pub classes: u64,
     /// The number of completed steps of the progress report.
     pub steps: u64,
+    /// The distance of the goal, if its class is completed.
     pub goal: u8,
+    /// The first layer with a move out of the prefix.
     pub boundary_layer: Option<u8>,
     /// The number of completed states at each distance.
     pub states_at: [u64; 256],
+    /// The records of spilled states, each with its segment.
     pub spilled: Vec<(u64, DiskRecord)>,
 }
 
 /// What an earlier proof of a table has left.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Unfinished {
+pub enum Unfinished {
+    /// There is no earlier proof.
     Nothing,
     /// The files do not fit the table, the options or the version of the program, or are damaged.
     Unusable,
+    /// The proof continues from here.
     Usable(Box<Checkpoint>),
 }
 
@@ -130,7 +135,7 @@ impl Checkpoint {
 
 /// The files of a proof.
 #[derive(Clone, Debug)]
-pub(super) struct ProofFiles {
+pub struct ProofFiles {
     storage: Arc<dyn FileSystem>,
     state: PathBuf,
     spill: PathBuf,
@@ -151,7 +156,7 @@ impl ProofFiles {
         }
     }
 
-    #[cfg(feature = "cluster")]
+    /// Returns the path of the state, which changes as the proof advances.
     pub fn state_path(&self) -> &Path {
         &self.state
     }
@@ -208,9 +213,11 @@ impl ProofFiles {
 }
 
 /// A proof that has its files open.
-pub(super) struct OpenProof {
+pub struct OpenProof {
     files: ProofFiles,
+    /// What is proven so far.
     pub checkpoint: Checkpoint,
+    /// The spilled states of the proof.
     pub spill: SpillBuffer,
     /// The least time between checkpoints. Without it, every class has a checkpoint.
     pub interval: Option<Duration>,

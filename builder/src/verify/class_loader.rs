@@ -18,7 +18,7 @@ const JOINED: usize = 1 << 18;
 const RELEASE: usize = 1 << 21;
 
 /// A reader of the distances of context classes.
-pub(super) struct ClassLoader<'a> {
+pub struct ClassLoader<'a> {
     table: &'a Table,
     partitioning: &'a Partitioning,
     /// The segment of the first reader.

@@ -6,8 +6,6 @@
 
 mod checkpoint;
 mod class_loader;
-#[cfg(feature = "cluster")]
-mod cluster;
 mod context_run;
 mod distance_windows;
 mod partitioned;
@@ -20,5 +18,10 @@ mod verifier;
 #[cfg(test)]
 mod tests;
 
+pub use checkpoint::{Checkpoint, OpenProof, ProofFiles, Unfinished};
+pub use class_loader::ClassLoader;
+pub use partitioned::{MAPPED, PROGRAM, SEGMENT_WORDS};
+pub use proof::{compare_with_header, layers_of, wrong_table};
 pub use sample::{SampleExtent, SampleSpec};
+pub use single_class::SingleClassProver;
 pub use verifier::{UnfinishedProof, Verifier};

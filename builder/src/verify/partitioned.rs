@@ -22,16 +22,16 @@ use crate::external::{
 use crate::observer::{BuildPhase, Observer};
 
 /// The memory of the program without its data, in bytes.
-pub(super) const PROGRAM: u64 = 12 << 20;
+pub const PROGRAM: u64 = 12 << 20;
 /// The memory of a thread without its data, in bytes.
 const THREAD: u64 = 256 << 10;
 /// The memory that the system maps of a table in addition to the requested pages, in bytes.
-pub(super) const MAPPED: u64 = 16 << 20;
+pub const MAPPED: u64 = 16 << 20;
 /// The smallest memory for spilled states, in bytes.
 const MIN_SPILL: u64 = 1 << 20;
 
 /// The largest size of a segment, in words.
-pub(super) const SEGMENT_WORDS: usize = 1 << 14;
+pub const SEGMENT_WORDS: usize = 1 << 14;
 
 /// Returns partition parameters for a proof within `limit` bytes, with `fixed_pieces` fixed pieces if
 /// given.
@@ -156,7 +156,7 @@ fn spill_successors(
     descends: &[AtomicU64],
     spill: &SpillBuffer,
 ) -> Result<()> {
-    partitioning.successor_segments(class).into_par_iter().try_for_each_init(SegmentCodec::new, |codec, segment| {
+    partitioning.successor_segments(class).into_par_iter().try_for_each_init(SegmentCodec::default, |codec, segment| {
         let words: Vec<u64> =
             descends[segment.at..segment.at + segment.words()].iter().map(|word| word.swap(0, Relaxed)).collect();
         spill.add(segment.number, &words, codec)
@@ -169,7 +169,7 @@ fn check_descent(proof: &Proof, loaded: &LoadedSegment, first_rank: u64, spill: 
     let range = loaded.at..loaded.at + loaded.words();
     let mut words: Vec<u64> = proof.states.descends[range].iter().map(|word| word.load(Relaxed)).collect();
     let mut buffer = vec![0; words.len()];
-    spill.take(loaded.number, &mut words, &mut buffer, &mut SegmentCodec::new())?;
+    spill.take(loaded.number, &mut words, &mut buffer, &mut SegmentCodec::default())?;
     let segment = &loaded.segment;
     for (at, word) in segment.words().zip(words) {
         let goal = u64::from(first_rank == 0 && at == 0);

@@ -72,13 +72,13 @@ pub(super) fn histogram(distances: &[u8]) -> [u64; 256] {
 }
 
 /// Returns the counts up to the last one that is not zero.
-pub(super) fn layers_of(counts: &[u64; 256]) -> Vec<u64> {
+pub fn layers_of(counts: &[u64; 256]) -> Vec<u64> {
     let layers = counts.iter().rposition(|&states| states > 0).map_or(0, |last| last + 1);
     counts[..layers].to_vec()
 }
 
 /// Returns the error for wrong contents of a table.
-pub(super) fn wrong_table(table: &Table, what: impl Into<String>) -> BuilderError {
+pub fn wrong_table(table: &Table, what: impl Into<String>) -> BuilderError {
     BuilderError::WrongTable { path: table.path().to_owned(), what: what.into() }
 }
 
@@ -87,7 +87,7 @@ pub(super) fn wrong_table(table: &Table, what: impl Into<String>) -> BuilderErro
 ///
 /// # Errors
 /// If one of them differs.
-pub(super) fn compare_with_header(table: &Table, goal: u8, layers: &[u64], boundary_layer: Option<u8>) -> Result<()> {
+pub fn compare_with_header(table: &Table, goal: u8, layers: &[u64], boundary_layer: Option<u8>) -> Result<()> {
     let info = table.info();
     let (found, header) = (boundary_layer.map(u32::from), info.boundary_layer);
     if goal != 0 {

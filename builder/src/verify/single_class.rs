@@ -19,7 +19,7 @@ use crate::external::{LoadedSegment, Numbering, Partitioning, max_words};
 use crate::observer::Observer;
 
 /// The memory for the proof of one class after the other.
-pub(super) struct SingleClassProver<'a> {
+pub struct SingleClassProver<'a> {
     table: &'a Table,
     partitioning: &'a Partitioning,
     loader: ClassLoader<'a>,
@@ -32,7 +32,7 @@ pub(super) struct SingleClassProver<'a> {
 }
 
 /// What the proof of a class has found.
-pub(super) struct ProvenClass {
+pub struct ProvenClass {
     contexts: u64,
     /// The distance of the goal, if it is a state of the class.
     goal: Option<u8>,

@@ -14,7 +14,7 @@ use crate::blocks::check_blocks;
 use crate::error::{BuilderError, Result};
 use crate::external::PartitionParams;
 use crate::observer::Observer;
-use crate::options::BuildMode;
+use crate::options::{BuildMode, ProcessOptions};
 use crate::process::{thread_count, thread_pool};
 
 /// What an interrupted proof has left.
@@ -50,8 +50,8 @@ pub enum UnfinishedProof {
 #[must_use]
 pub struct Verifier<'a> {
     table: &'a Table,
-    pub(super) threads: usize,
-    pub(super) memory_limit: u64,
+    threads: usize,
+    memory_limit: u64,
     work_dir: Option<PathBuf>,
     restart: bool,
 }
@@ -164,7 +164,14 @@ impl<'a> Verifier<'a> {
         })
     }
 
-    pub(super) fn files(&self, kind: &str, options: &str) -> ProofFiles {
+    /// Returns the options that each process of a cluster has.
+    pub fn process_options(&self) -> ProcessOptions {
+        let Verifier { threads, memory_limit, restart, .. } = *self;
+        ProcessOptions { threads, memory_limit, restart, drop_page_cache: false }
+    }
+
+    /// Returns the files of a proof of this kind, with these options in their fingerprint.
+    pub fn files(&self, kind: &str, options: &str) -> ProofFiles {
         let dir = self.work_dir.clone().unwrap_or_else(|| parent_directory(self.table.path()).to_owned());
         ProofFiles::new(&OsFileSystem::shared(), &dir, self.table, kind, options)
     }
@@ -201,7 +208,8 @@ impl<'a> Verifier<'a> {
         })
     }
 
-    pub(super) fn unless_restarted(&self, unfinished: Unfinished) -> Unfinished {
+    /// Returns what an earlier proof has left, unless the proof starts again.
+    pub fn unless_restarted(&self, unfinished: Unfinished) -> Unfinished {
         if self.restart { Unfinished::Nothing } else { unfinished }
     }
 
@@ -233,7 +241,10 @@ impl<'a> Verifier<'a> {
     }
 
     /// Opens the table again, so that each block is compared with its checksum before its first use.
-    pub(super) fn reopen(&self) -> Result<Table> {
+    ///
+    /// # Errors
+    /// If the table cannot be opened, or was replaced.
+    pub fn reopen(&self) -> Result<Table> {
         let table = Table::options().verify_blocks(true).open(self.table.path())?;
         if table.checksum() != self.table.checksum() {
             let replaced = std::io::Error::other("the file was replaced after it had been opened");

@@ -9,7 +9,6 @@ use sternhalma_data::{Encoding, Prefix};
 
 use crate::args::blocks::{BlockArgs, encoding_parser};
 use crate::args::board::BoardArgs;
-#[cfg(feature = "cluster")]
 use crate::args::cluster::BuildClusterArgs;
 use crate::args::mirror::MirrorArgs;
 use crate::args::output::OutputPath;
@@ -50,14 +49,14 @@ pub struct Args {
     pub memory: Option<ByteSize>,
     /// Search in memory, or out of core in a work directory [default: in memory if the limit allows]
     #[arg(long, value_name = "MODE", value_parser = name_parser(BuildMode::ALL, BuildMode::name), help_heading = "Resources")]
-    #[cfg_attr(feature = "cluster", arg(conflicts_with = "cluster"))]
+    #[arg(conflicts_with = "cluster")]
     pub mode: Option<BuildMode>,
     /// Work directory of an out-of-core build [default: beside the file]
     #[arg(long, value_name = "DIR", help_heading = "Resources")]
     pub work_dir: Option<PathBuf>,
     /// Form of layers out of core: `whole` is faster, `delta` takes less disk space [default: whole if the disk has room]
     #[arg(long, value_name = "FORM", value_parser = name_parser(LayerForm::ALL, LayerForm::name), help_heading = "Resources")]
-    #[cfg_attr(feature = "cluster", arg(conflicts_with = "cluster"))]
+    #[arg(conflicts_with = "cluster")]
     pub layers: Option<LayerForm>,
     /// Discard the work of an earlier build in the work directory
     #[arg(long, help_heading = "Resources")]
@@ -70,7 +69,6 @@ pub struct Args {
     pub plan: bool,
     #[command(flatten)]
     pub machine: estimate::MachineArgs,
-    #[cfg(feature = "cluster")]
     #[command(flatten)]
     pub cluster: BuildClusterArgs,
     /// Print JSON: the output of `info --json` for the new table, or the estimate

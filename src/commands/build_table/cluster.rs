@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use indicatif::HumanBytes;
-use sternhalma_builder::{BuilderError, ClusterMember, PartReport, TableBuilder, assemble};
+use sternhalma_builder::{BuilderError, TableBuilder};
+use sternhalma_cluster::{ClusterMember, PartReport, assemble, check_part_memory, check_parts};
 use sternhalma_data::{Table, TableError};
 use sternhalma_files::Stream;
 
@@ -65,7 +66,7 @@ fn build_part(
     args.args.end_with_parent(ctx.stop()?);
     let part = ClusterMember::part_path(path, process, processes);
     status!("process {process} of {processes}: building a part of {} in {}", builder.spec(), part.display());
-    let built = builder.build_part(path, &member, &progress);
+    let built = sternhalma_cluster::build_part(builder, path, &member, &progress);
     progress.finish();
     match built {
         Err(error) if args.args.leaves_to_parent(&error) => return Ok(CommandOutcome::Lost),
@@ -97,10 +98,10 @@ impl LocalBuild<'_> {
         if self.path.exists() && !self.args.force {
             return Err(TableError::Exists { path: self.path.to_owned() }.into());
         }
-        self.builder.check_parts(self.path)?;
+        check_parts(self.builder, self.path)?;
         let (threads, memory) = resources_of_each(self.processes, self.args.threads.given(), self.args.memory);
         // Each process would print the same error.
-        self.builder.clone().threads(threads).memory_limit(memory).check_part_memory(self.processes)?;
+        check_part_memory(&self.builder.clone().threads(threads).memory_limit(memory), self.processes)?;
         let prefix = self.builder.spec().prefix;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         if threads.saturating_mul(self.processes) > cores && self.args.threads.given() > 0 {

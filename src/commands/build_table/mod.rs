@@ -1,5 +1,4 @@
 mod args;
-#[cfg(feature = "cluster")]
 mod cluster;
 
 pub use args::Args;
@@ -29,7 +28,6 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     }
     let builder = args.builder(prefix, encoding);
     let plan = builder.plan(&path)?;
-    #[cfg(feature = "cluster")]
     if args.plan
         && let Some(answered) = cluster::plan(ctx, args, &builder, &path)?
     {
@@ -47,7 +45,6 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         status!("already built: {prefix} in the encoding {encoding}{form}; --force builds it again");
         return info::print_new(table, &path, args.json);
     }
-    #[cfg(feature = "cluster")]
     if let Some(answered) = cluster::build(ctx, args, &builder, &path)? {
         return Ok(answered);
     }

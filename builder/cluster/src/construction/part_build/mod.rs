@@ -12,27 +12,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::ThreadPool;
 use serde::{Deserialize, Serialize};
+use sternhalma_builder::steps::{
+    FrameStore, LayerFile, LayerSummary, LockedDir, Manifest, MemberId, Numbering, PartitionParams, Partitioning,
+    StoredPart, WorkDir, copies_name, layer_name, resume_params,
+};
+use sternhalma_builder::{BuilderError, Observer, TableBuilder};
 use sternhalma_data::table::fs::{FileSystem, OsFileSystem};
 
-use crate::cluster::{ClusterMember, Common, Exchange, Link, Parcel, ParcelKind, Peers, Voting, connect};
-use crate::construction::cluster::beginning::{
+use crate::construction::beginning::{
     Beginning, CannotBegin, Decision, EarlierWork, FoundPart, LostParts, decide, obsolete,
 };
-use crate::construction::cluster::copies::FileReceiver;
-use crate::construction::cluster::ownership::{Ownership, owner_memory};
-use crate::construction::cluster::part::PartFile;
-use crate::construction::memory::resume_params;
-use crate::construction::table_builder::TableBuilder;
-use crate::error::{BuilderError, ClusterError, MissingPart, Result};
-use crate::external::{
-    FrameStore, LayerFile, LayerSummary, LockedDir, Manifest, MemberId, Numbering, PartitionParams, Partitioning,
-    StoredPart, WorkDir, copies_name, layer_name,
-};
-use crate::observer::Observer;
+use crate::construction::copies::FileReceiver;
+use crate::construction::ownership::{Ownership, owner_memory};
+use crate::construction::part::PartFile;
+use crate::error::{ClusterError, MissingPart, Result};
+use crate::processes::{ClusterMember, Common, Exchange, Link, Parcel, ParcelKind, Peers, Voting, connect};
 
 /// The build of one process.
 pub(super) struct ClusterProcess<'a> {
-    pub options: &'a TableBuilder,
+    pub builder: &'a TableBuilder,
     pub member: &'a ClusterMember,
     /// The parameters of a new build. An unfinished build keeps its partitions.
     pub params: PartitionParams,
@@ -132,8 +130,8 @@ impl ClusterProcess<'_> {
 
     /// Builds the part of the table at `path`, or resumes its build.
     pub fn run(&self, path: &Path) -> Result<PartReport> {
-        let (spec, storage) = (self.options.spec, OsFileSystem::shared());
-        let work_dir = self.options.work_dir_of(path);
+        let (spec, storage) = (self.builder.spec(), OsFileSystem::shared());
+        let work_dir = self.builder.work_dir_of(path);
         let locked = LockedDir::open(&storage, &work_dir.join(self.id().directory_name()))?;
         let manifest = locked.manifest(spec)?;
         let found = StoredPart::scan(&*storage, &work_dir, spec)?;
@@ -152,8 +150,8 @@ impl ClusterProcess<'_> {
         found: &[StoredPart],
         beginning: Beginning,
     ) -> Result<PartReport> {
-        let (spec, storage) = (self.options.spec, OsFileSystem::shared());
-        let work_dir = self.options.work_dir_of(path);
+        let (spec, storage) = (self.builder.spec(), OsFileSystem::shared());
+        let work_dir = self.builder.work_dir_of(path);
         let Peers { streams, found: beginnings } = connect(self.member, self.common(), beginning, link)?;
         let decision = decide(&beginnings, self.member.process()).map_err(|why| self.cannot_begin(why))?;
         let params = self.params_of(decision.partitions, &locked.path)?;
@@ -200,9 +198,13 @@ impl ClusterProcess<'_> {
 
     /// Returns what all processes must have in common.
     fn common(&self) -> Common {
-        let table = ("the table", self.options.spec.to_string());
+        let table = ("the table", self.builder.spec().to_string());
         let copies = ("the number of copies", self.member.copies.to_string());
-        Common::new("build", self.member, &[table, copies, ("--fresh", self.options.restart.to_string())])
+        Common::new(
+            "build",
+            self.member,
+            &[table, copies, ("--fresh", self.builder.process_options().restart.to_string())],
+        )
     }
 
     /// Returns what this process has found: the parts of layers in its work directory, and its part of the table.
@@ -221,7 +223,7 @@ impl ClusterProcess<'_> {
         let finished = PartFile::open(&ClusterMember::part_path(path, self.id().process, self.id().processes)).ok();
         Ok(Beginning {
             parts: found.iter().map(part).collect::<Result<_>>()?,
-            fresh: self.options.restart,
+            fresh: self.builder.process_options().restart,
             finished: finished.filter(|part| part.member() == self.id()).map(|part| part.build_id().to_owned()),
             partitions: (self.params.fixed_pieces, self.params.segment_words),
             new_id: locked.new_id(),
@@ -234,7 +236,7 @@ impl ClusterProcess<'_> {
             CannotBegin::Differs(error) => return error.into(),
             CannotBegin::Lost(lost) => lost,
         };
-        let partitioning = Partitioning::new(Numbering::of(self.options.spec), fixed_pieces, segment_words);
+        let partitioning = Partitioning::new(Numbering::of(self.builder.spec()), fixed_pieces, segment_words);
         let part = |process| MissingPart { process, ranges: Ownership::ranges(&partitioning, processes, process) };
         ClusterError::MissingParts { processes, parts: owners.into_iter().map(part).collect() }.into()
     }
@@ -245,7 +247,7 @@ impl ClusterProcess<'_> {
         if partitions == (self.params.fixed_pieces, self.params.segment_words) {
             return Ok(self.params);
         }
-        let (spec, threads) = (self.options.spec, self.pool.current_num_threads());
+        let (spec, threads) = (self.builder.spec(), self.pool.current_num_threads());
         let own = owner_memory(spec, PartitionParams { fixed_pieces, segment_words, ..self.params });
         let limit = self.memory_limit.saturating_sub(own);
         // All processes need slices of the same size, but may have different numbers of threads.

@@ -13,23 +13,19 @@ use std::sync::Arc;
 
 use rayon::ThreadPool;
 use serde::{Deserialize, Serialize};
+use sternhalma_builder::steps::{
+    Checkpoint, ClassLoader, MAPPED, Numbering, OpenProof, PROGRAM, Partitioning, ProofFiles, SEGMENT_WORDS,
+    SingleClassProver, Unfinished, compare_with_header, count_segments, layers_of, thread_pool, wrong_table,
+};
+use sternhalma_builder::{BuildPhase, BuilderError, Observer, ProcessOptions, Verifier};
 use sternhalma_data::board::choose;
 use sternhalma_data::{Prefix, Rank, Table};
 
-use super::checkpoint::{Checkpoint, OpenProof, ProofFiles, Unfinished};
-use super::class_loader::ClassLoader;
-use super::partitioned::{MAPPED, PROGRAM, SEGMENT_WORDS};
-use super::proof::{compare_with_header, layers_of, wrong_table};
-use super::single_class::SingleClassProver;
-use super::verifier::Verifier;
-use crate::cluster::{
+use crate::error::Result;
+use crate::processes::{
     ClusterMember, Common, Exchange, Link, Parcel, ParcelKind, Peers, Voting, connect, connection_memory,
     with_connections,
 };
-use crate::error::{BuilderError, Result};
-use crate::external::{Numbering, Partitioning, count_segments};
-use crate::observer::{BuildPhase, Observer};
-use crate::process::thread_pool;
 
 /// The largest share of the contexts of a process that a class has.
 const MOST_OF_PROCESS: u64 = 8;
@@ -47,62 +43,60 @@ struct ProvenPart {
     states_at: Vec<u64>,
 }
 
-impl Verifier<'_> {
-    /// Proves the table together with other processes. Each of them can read the whole table: on a shared file system,
-    /// or in a copy of its own. Every process proves a part of the context classes, and all of them compare the result
-    /// with the header. An interrupted proof resumes as in [`prove`](Verifier::prove), with the same number of processes.
-    ///
-    /// Each block is compared with its checksum before its first use, and every block is read by a process.
-    ///
-    /// # Errors
-    /// As for [`prove`](Verifier::prove), and if the processes cannot be connected, differ in their tables, or one of
-    /// them is lost or finds an error in the table.
-    pub fn prove_part(&self, member: &ClusterMember, observer: &dyn Observer) -> Result<()> {
-        let pool = thread_pool(self.threads)?;
-        let table = self.reopen()?;
-        let limit = self.memory_limit.saturating_sub(connection_memory(member.processes()) + MESSAGES);
-        let fixed_pieces = fixed_pieces(&table, member.processes(), pool.current_num_threads(), limit)
-            .map_err(|error| with_connections(error, self.memory_limit, member.processes()))?;
-        let part = Part { table: &table, member, fixed_pieces, observer };
-        let files = self.part_files(member.process(), member.processes());
-        let unfinished = match self.unless_restarted(files.unfinished()?) {
-            Unfinished::Usable(checkpoint) if checkpoint.partitioning != (fixed_pieces, SEGMENT_WORDS) => {
-                Unfinished::Unusable
-            }
-            unfinished => unfinished,
-        };
-        let mut proof = files.open(unfinished.into(), Checkpoint::new(fixed_pieces, SEGMENT_WORDS), 0)?;
-        let before = proof.checkpoint.classes;
-        let result = part.prove(&mut proof, &pool);
-        // The error of the proof is more important than one about its state.
-        match &result {
-            Ok(()) => proof.discard()?,
-            Err(BuilderError::WrongTable { .. }) => drop(proof.discard()),
-            Err(_) if proof.checkpoint.classes > before => drop(proof.save()),
-            Err(_) if before > 0 => drop(proof.spill.keep(true)),
-            Err(_) => drop(proof.discard()),
+/// Proves the table together with other processes. Each of them can read the whole table: on a shared file system,
+/// or in a copy of its own. Every process proves a part of the context classes, and all of them compare the result
+/// with the header. An interrupted proof resumes as in [`Verifier::prove`], with the same number of processes.
+///
+/// Each block is compared with its checksum before its first use, and every block is read by a process.
+///
+/// # Errors
+/// As for [`Verifier::prove`], and if the processes cannot be connected, differ in their tables, or one of
+/// them is lost or finds an error in the table.
+pub fn prove_part(verifier: &Verifier, member: &ClusterMember, observer: &dyn Observer) -> Result<()> {
+    let ProcessOptions { threads, memory_limit, .. } = verifier.process_options();
+    let pool = thread_pool(threads)?;
+    let table = verifier.reopen()?;
+    let limit = memory_limit.saturating_sub(connection_memory(member.processes()) + MESSAGES);
+    let fixed_pieces = fixed_pieces(&table, member.processes(), pool.current_num_threads(), limit)
+        .map_err(|error| with_connections(error, memory_limit, member.processes()))?;
+    let part = Part { table: &table, member, fixed_pieces, observer };
+    let files = part_files(verifier, member.process(), member.processes());
+    let unfinished = match verifier.unless_restarted(files.unfinished()?) {
+        Unfinished::Usable(checkpoint) if checkpoint.partitioning != (fixed_pieces, SEGMENT_WORDS) => {
+            Unfinished::Unusable
         }
-        result
+        unfinished => unfinished,
+    };
+    let mut proof = files.open(unfinished.into(), Checkpoint::new(fixed_pieces, SEGMENT_WORDS), 0)?;
+    let before = proof.checkpoint.classes;
+    let result = part.prove(&mut proof, &pool);
+    // The error of the proof is more important than one about its state.
+    match &result {
+        Ok(()) => proof.discard()?,
+        Err(BuilderError::WrongTable { .. }) => drop(proof.discard()),
+        Err(_) if proof.checkpoint.classes > before => drop(proof.save()),
+        Err(_) if before > 0 => drop(proof.spill.keep(true)),
+        Err(_) => drop(proof.discard()),
     }
-
-    fn part_files(&self, process: usize, processes: usize) -> ProofFiles {
-        self.files(&format!("proof-{process}-of-{processes}"), "")
-    }
-
-    /// Returns the path of the state of a process of an unfinished proof, which changes as the proof advances.
-    pub fn part_state_path(&self, process: usize, processes: usize) -> PathBuf {
-        self.part_files(process, processes).state_path().to_owned()
-    }
-
-    /// Removes what a process of an unfinished proof has left.
-    ///
-    /// # Errors
-    /// If a file cannot be removed.
-    pub fn discard_part(&self, process: usize, processes: usize) -> Result<()> {
-        self.part_files(process, processes).discard()
-    }
+    result
 }
 
+fn part_files(verifier: &Verifier, process: usize, processes: usize) -> ProofFiles {
+    verifier.files(&format!("proof-{process}-of-{processes}"), "")
+}
+
+/// Returns the path of the state of a process of an unfinished proof, which changes as the proof advances.
+pub fn part_state_path(verifier: &Verifier, process: usize, processes: usize) -> PathBuf {
+    part_files(verifier, process, processes).state_path().to_owned()
+}
+
+/// Removes what a process of an unfinished proof has left.
+///
+/// # Errors
+/// If a file cannot be removed.
+pub fn discard_part(verifier: &Verifier, process: usize, processes: usize) -> Result<()> {
+    part_files(verifier, process, processes).discard()
+}
 /// Returns the smallest number of fixed pieces whose classes are small enough to divide them among the processes, and
 /// fit into the memory limit.
 fn fixed_pieces(table: &Table, processes: usize, threads: usize, limit: u64) -> Result<usize> {
@@ -257,9 +251,8 @@ mod tests {
     use std::thread;
     use std::time::Duration;
 
-    use crate::cluster::free_addresses;
     use crate::error::ClusterError;
-    use crate::verify::proof::count_layers;
+    use crate::processes::free_addresses;
     use proptest::prelude::*;
     use sternhalma_data::{Board, Encoding, TableInfo, TableSpec};
     use sternhalma_testutil::{Reference, encodings, write_forged_table};
@@ -275,7 +268,7 @@ mod tests {
             let member = ClusterMember::new(addresses.clone(), process, "secret").unwrap();
             let member = member.patience(Duration::from_secs(60));
             let observer = observers.get(process).copied().unwrap_or(&());
-            Verifier::new(table).threads(1).prove_part(&member, observer)
+            prove_part(&Verifier::new(table).threads(1), &member, observer)
         };
         thread::scope(|scope| {
             let running: Vec<_> = (0..processes).map(|process| scope.spawn(move || run(process))).collect();
@@ -322,7 +315,7 @@ mod tests {
             let forged = wrong.unwrap().write(&dir.path().join("forged.sht"), encoding);
             let results = prove(&forged, 2, &[]);
             prop_assert!(results.iter().all(|result| result.is_err()));
-            prop_assert!(results.iter().any(|result| !matches!(result, Err(BuilderError::Cluster(_)))));
+            prop_assert!(results.iter().any(|result| !matches!(result, Err(BuilderError::Step(_)))));
         }
     }
 
@@ -331,7 +324,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let Reference { prefix, distances, boundary_layer } = Reference::search(prefix(5, 4, 20));
         let info = |boundary_layer, change: u64| {
-            let mut layers = count_layers(&distances);
+            let count = |distance| distances.iter().filter(|&&found| found == distance).count() as u64;
+            let mut layers: Vec<u64> = (0..=*distances.iter().max().unwrap()).map(count).collect();
             layers[3] += change;
             layers[4] -= change;
             TableInfo { spec: TableSpec { prefix, encoding: Encoding::Byte, mirrored: false }, layers, boundary_layer }
@@ -374,7 +368,8 @@ mod tests {
             resumed.push(observer.1.into_inner());
             match (&results[0], &results[1]) {
                 (Ok(()), Ok(())) => break,
-                (Err(BuilderError::Cluster(ClusterError::Lost { process: 1, .. })), Err(BuilderError::Cancelled)) => {}
+                (Err(lost), Err(BuilderError::Cancelled))
+                    if matches!(ClusterError::of(lost), Some(ClusterError::Lost { process: 1, .. })) => {}
                 results => panic!("{results:?}"),
             }
             assert!(has_state(dir.path()) || resumed.len() == 1);
@@ -392,7 +387,7 @@ mod tests {
         let addresses = free_addresses(2);
         let prove = |process: usize| {
             let member = ClusterMember::new(addresses.clone(), process, "secret").unwrap();
-            Verifier::new(&tables[process]).threads(1).prove_part(&member, &()).unwrap_err().to_string()
+            prove_part(&Verifier::new(&tables[process]).threads(1), &member, &()).unwrap_err().to_string()
         };
         thread::scope(|scope| {
             for error in [0, 1].map(|process| scope.spawn(move || prove(process))).map(|thread| thread.join().unwrap())

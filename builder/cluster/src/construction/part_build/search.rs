@@ -3,17 +3,16 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use rayon::prelude::*;
+use sternhalma_builder::steps::{
+    ExternalSearch, LayerFile, LayerParts, LayerSummary, NewLayer, Numbering, PackedSegment, SegmentCodec, Stopwatch,
+    goal_segment, open_copies, peak_memory,
+};
+use sternhalma_builder::{BuildPhase, BuilderError, LayerForm, LayerReport};
 use sternhalma_data::Distance;
 
 use super::{PartBuild, PartOfLayer, WholeLayer};
-use crate::cluster::ParcelKind;
-use crate::construction::out_of_core::{goal_segment, open_copies};
-use crate::error::{BuilderError, Result};
-use crate::external::{LayerFile, LayerParts, LayerSummary, NewLayer, Numbering, PackedSegment, SegmentCodec};
-use crate::observer::{BuildPhase, LayerReport};
-use crate::options::LayerForm;
-use crate::process::{Stopwatch, peak_memory};
-use crate::search::ExternalSearch;
+use crate::error::Result;
+use crate::processes::ParcelKind;
 
 /// The copies of a layer: the own segments, and those of other processes.
 type Copies = [LayerFile; 2];
@@ -29,10 +28,10 @@ impl PartBuild<'_> {
         if whole.last().is_some_and(|layer| layer.states == 0) {
             return Ok(());
         }
-        let prefix = self.process.options.spec.prefix;
+        let prefix = self.process.builder.spec().prefix;
         let mut copies = self.restore_copies(layers)?;
         let mut search = ExternalSearch::new(
-            Numbering::of(self.process.options.spec),
+            Numbering::of(self.process.builder.spec()),
             self.params,
             LayerForm::Delta,
             &self.storage,
@@ -105,7 +104,7 @@ impl PartBuild<'_> {
         let mut writer = self.work.create_visited(distance, segments)?;
         let [last, before] = last_two(copies);
         let most = self.params.segment_words + 1;
-        let buffers = || (SegmentCodec::new(), [vec![0; most], vec![0; most], vec![0; most]]);
+        let buffers = || (SegmentCodec::default(), [vec![0; most], vec![0; most], vec![0; most]]);
         let unpack = |(codec, buffers): &mut (SegmentCodec, [Vec<u64>; 3]), segment: u64| -> Result<PackedSegment> {
             let mut frames = self.inbox.frontier.take(segment)?;
             let Some(bytes) = frames.pop() else { return Ok(PackedSegment::default()) };
@@ -162,7 +161,7 @@ impl PartBuild<'_> {
             self.send_copy(distance)?;
             self.exchange.barrier()?;
         }
-        if self.process.options.drop_page_cache {
+        if self.process.builder.process_options().drop_page_cache {
             let copies = copies.iter().flatten();
             copies.chain([&layer, &copy]).for_each(LayerFile::drop_page_cache);
         }

@@ -5,19 +5,17 @@ use std::path::Path;
 use std::sync::PoisonError;
 
 use rayon::prelude::*;
+use sternhalma_builder::steps::{
+    LayerFile, LayerSummary, Stopwatch, TableAssembler, batch_size, peak_memory, provenance,
+};
+use sternhalma_builder::{BuildMode, BuildPhase};
 use sternhalma_data::table::write::BlockEncoder;
 use sternhalma_data::table::{Block, LayerTraffic, Layout, Provenance};
 
 use super::{PartBuild, WholeLayer};
-use crate::cluster::ParcelKind;
-use crate::construction::assembly::TableAssembler;
-use crate::construction::cluster::part::{PartHead, PartWriter};
-use crate::construction::memory::batch_size;
+use crate::construction::part::{PartHead, PartWriter};
 use crate::error::Result;
-use crate::external::{LayerFile, LayerSummary};
-use crate::observer::BuildPhase;
-use crate::options::BuildMode;
-use crate::process::{Stopwatch, peak_memory, provenance};
+use crate::processes::ParcelKind;
 
 impl PartBuild<'_> {
     /// Writes the own part of the table, unless it is complete.
@@ -28,7 +26,7 @@ impl PartBuild<'_> {
         whole: &[WholeLayer],
         finished: bool,
     ) -> Result<()> {
-        let spec = self.process.options.spec;
+        let spec = self.process.builder.spec();
         let (stopwatch, before) = (Stopwatch::start(), self.storage.traffic());
         let layout = spec.layout()?;
         let assembler = TableAssembler { partitioning: &self.partitioning, layers, encoding: spec.encoding };
@@ -44,7 +42,7 @@ impl PartBuild<'_> {
             for (_, indices) in parts.filter(|(other, _)| owner != self.me() && *other == self.me()) {
                 let mut bytes = indices.start.to_le_bytes().to_vec();
                 bytes.resize(8 + (indices.end - indices.start) as usize, 0);
-                assembler.planes(indices)?.read(0, &mut bytes[8..]);
+                assembler.read(indices.start, &mut bytes[8..])?;
                 self.exchange.send(owner, ParcelKind::Distances, number, bytes)?;
             }
         }
@@ -133,7 +131,7 @@ impl PartBuild<'_> {
             id: self.work.id().to_owned(),
             process: self.me(),
             processes: self.exchange.processes(),
-            spec: self.process.options.spec,
+            spec: self.process.builder.spec(),
             layers: states,
             boundary_layer,
             provenance,

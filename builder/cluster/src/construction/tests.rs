@@ -6,17 +6,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
+use sternhalma_builder::steps::{PartitionParams, thread_pool};
+use sternhalma_builder::{BuildMode, BuilderError, Observer, TableBuilder};
 use sternhalma_data::table::{Ans, Zstd};
 use sternhalma_data::{Board, Encoding, Prefix, Table};
 use tempfile::TempDir;
 
 use super::part_build::ClusterProcess;
-use super::{PartReport, assemble};
-use crate::cluster::{ClusterMember, free_addresses};
-use crate::external::PartitionParams;
-use crate::observer::Observer;
-use crate::process::thread_pool;
-use crate::{BuildMode, BuilderError, ClusterError, TableBuilder};
+use super::{PartReport, assemble, build_part};
+use crate::ClusterError;
+use crate::processes::{ClusterMember, free_addresses};
 
 struct Cluster {
     dir: TempDir,
@@ -82,7 +81,7 @@ impl Cluster {
         for (process, result) in self.run(&[&Steps(AtomicU64::new(steps))]).into_iter().enumerate() {
             match result {
                 Err(BuilderError::Cancelled) if process == 0 => {}
-                Err(BuilderError::Cluster(ClusterError::Lost { .. })) if process > 0 => {}
+                Err(error) if process > 0 && is_lost(&error) => {}
                 result => panic!("process {process} of {}: {result:?}", self.processes),
             }
         }
@@ -100,11 +99,11 @@ impl Cluster {
             let observer = observers.get(process).copied().unwrap_or(&());
             let builder = self.builder(process);
             match self.params {
-                None => builder.build_part(self.path(), &member, observer),
+                None => build_part(&builder, self.path(), &member, observer),
                 Some(params) => {
                     let pool = &thread_pool(2).unwrap();
-                    let (options, member, memory_limit) = (&builder, &member, u64::MAX);
-                    ClusterProcess { options, member, params, memory_limit, pool, observer }.run(&self.path())
+                    let (builder, member, memory_limit) = (&builder, &member, u64::MAX);
+                    ClusterProcess { builder, member, params, memory_limit, pool, observer }.run(&self.path())
                 }
             }
         };
@@ -116,14 +115,15 @@ impl Cluster {
 
     /// Checks that the layers of these processes of `processes` are missing. Returns the message.
     fn check_missing(&self, processes: usize, missing: &[usize]) -> String {
-        let results = self.run(&[]).into_iter().map(|result| match result {
-            Err(BuilderError::Cluster(ClusterError::MissingParts { processes: found, parts })) => {
-                let missing_parts: Vec<usize> = parts.iter().map(|part| part.process).collect();
-                assert_eq!((found, &*missing_parts), (processes, missing));
-                assert!(parts.iter().all(|part| !part.ranges.is_empty()));
-                ClusterError::MissingParts { processes: found, parts }.to_string()
-            }
-            result => panic!("{result:?}"),
+        let results = self.run(&[]).into_iter().map(|result| {
+            let error = result.unwrap_err();
+            let Some(ClusterError::MissingParts { processes: found, parts }) = ClusterError::of(&error) else {
+                panic!("{error:?}")
+            };
+            let missing_parts: Vec<usize> = parts.iter().map(|part| part.process).collect();
+            assert_eq!((*found, &*missing_parts), (processes, missing));
+            assert!(parts.iter().all(|part| !part.ranges.is_empty()));
+            error.to_string()
         });
         results.last().unwrap()
     }
@@ -137,10 +137,7 @@ impl Cluster {
         let expected = self.dir.path().join("expected.sht");
         self.builder.clone().mode(BuildMode::InMemory).overwrite(true).build(&expected, &()).unwrap();
         let what = format!("{} on {} processes", self.builder.spec(), self.processes);
-        assert!(
-            crate::construction::tests::bytes_of(&self.path()) == crate::construction::tests::bytes_of(&expected),
-            "{what}"
-        );
+        assert!(bytes_of(&self.path()) == bytes_of(&expected), "{what}");
         let (built, expected) = (Table::open(self.path()).unwrap(), Table::open(expected).unwrap());
         assert_eq!(built.checksum(), expected.checksum(), "{what}");
         for process in 0..self.processes {
@@ -149,6 +146,18 @@ impl Cluster {
             assert_eq!(parts.count(), if self.is_shared { self.processes } else { 1 }, "{what}");
         }
     }
+}
+
+fn is_lost(error: &BuilderError) -> bool {
+    matches!(ClusterError::of(error), Some(ClusterError::Lost { .. }))
+}
+
+/// Returns the bytes of a table without the provenance, which comes last.
+fn bytes_of(path: &Path) -> Vec<u8> {
+    let provenance = serde_json::to_vec(Table::open(path).unwrap().provenance()).unwrap();
+    let mut bytes = std::fs::read(path).unwrap();
+    bytes.truncate(bytes.len() - provenance.len());
+    bytes
 }
 
 /// Returns the sorted names of the files in a directory.
@@ -265,7 +274,7 @@ fn an_interrupted_build_resumes_after_the_last_layer() {
             for (i, result) in results.iter().enumerate() {
                 match result {
                     Err(BuilderError::Cancelled) if i == process => {}
-                    Err(BuilderError::Cluster(ClusterError::Lost { .. })) if i != process => {}
+                    Err(error) if i != process && is_lost(error) => {}
                     result => panic!("process {i}: {result:?}"),
                 }
             }
@@ -295,7 +304,7 @@ fn lost_parts_are_reported() {
     *bytes.last_mut().unwrap() ^= 1;
     std::fs::write(&damaged, bytes).unwrap();
     let error = cluster.run(&[]).remove(0).unwrap_err();
-    assert!(matches!(error, BuilderError::Cluster(ClusterError::DamagedPart { .. })), "{error:?}");
+    assert!(matches!(ClusterError::of(&error), Some(ClusterError::DamagedPart { .. })), "{error:?}");
     std::fs::remove_dir_all(cluster.work_dir(1)).unwrap();
     cluster.check_missing(2, &[1]);
 }
@@ -366,7 +375,7 @@ fn copies_of_an_earlier_build_are_not_used() {
         let member = ClusterMember::new(addresses.clone(), process, "secret").unwrap().copies(2).unwrap();
         let member = member.patience(Duration::from_secs(20));
         let builder = cluster.builder(process).restart(process == 0);
-        builder.build_part(cluster.path(), &member, &()).unwrap_err().to_string()
+        build_part(&builder, cluster.path(), &member, &()).unwrap_err().to_string()
     };
     let errors = thread::scope(|scope| {
         [0, 1, 2].map(|process| scope.spawn(move || start(process))).map(|thread| thread.join().unwrap())
@@ -404,7 +413,7 @@ fn a_build_of_one_process_and_one_of_several_are_kept_apart() {
     assert!(matches!(alone.build(cluster.path(), &Steps(AtomicU64::new(10))), Err(BuilderError::Cancelled)));
     for result in cluster.run(&[]) {
         let error = result.unwrap_err();
-        assert!(matches!(error, BuilderError::Cluster(ClusterError::OneProcess { .. })), "{error:?}");
+        assert!(matches!(ClusterError::of(&error), Some(ClusterError::OneProcess { .. })), "{error:?}");
     }
     alone.build(cluster.path(), &()).unwrap();
 }
@@ -477,7 +486,7 @@ fn a_process_that_waits_for_others_is_cancelled() {
         let work_dir = dir.path().join(format!("work-{process}-of-{processes}"));
         let builder = builder(4, 3, 16, Encoding::Byte, false).work_dir(work_dir);
         let error = thread::scope(|scope| {
-            let waiting = scope.spawn(|| builder.build_part(&path, &member, &Flag(&cancelled)).unwrap_err());
+            let waiting = scope.spawn(|| build_part(&builder, &path, &member, &Flag(&cancelled)).unwrap_err());
             // The process has begun to wait when it accepts connections.
             while TcpStream::connect(&addresses[process]).is_err() {
                 thread::sleep(Duration::from_millis(10));
@@ -497,7 +506,7 @@ fn processes_that_differ_are_refused() {
         let member = member.patience(Duration::from_secs(3));
         let path = dir.path().join(format!("{process}-{pieces}-{secret}.sht"));
         let builder = builder(4, pieces, 16, Encoding::Byte, false);
-        thread::spawn(move || builder.build_part(path, &member, &()).unwrap_err().to_string())
+        thread::spawn(move || build_part(&builder, path, &member, &()).unwrap_err().to_string())
     };
     let both = |secrets: [&'static str; 2], pieces: [u64; 2]| {
         let addresses = free_addresses(2);

@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
+use sternhalma_builder::steps::{LayerFile, PartitionParams, Partitioning, count_segments};
 use sternhalma_data::board::choose;
 use sternhalma_data::{Cell, CellSet, TableSpec};
-
-use crate::external::{LayerFile, PartitionParams, Partitioning, count_segments};
 
 /// The owner of each partition, and the processes that read each segment.
 ///
@@ -178,7 +177,7 @@ fn divide(sizes: &[u64], pieces: impl Fn(usize) -> Vec<Cell>, processes: usize) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::external::Numbering;
+    use sternhalma_builder::steps::Numbering;
     use sternhalma_data::board::Symmetry;
     use sternhalma_data::{Board, Prefix};
 

@@ -1,11 +1,5 @@
 //! Errors.
 
-#[cfg(feature = "cluster")]
-mod cluster;
-
-#[cfg(feature = "cluster")]
-pub use cluster::{ClusterError, MissingPart};
-
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -171,10 +165,9 @@ pub enum BuilderError {
         /// The directory of one of the processes.
         path: PathBuf,
     },
-    /// The processes of a cluster cannot build the table.
-    #[cfg(feature = "cluster")]
+    /// A step of the caller has failed, such as the exchange of states between the processes of a cluster.
     #[error(transparent)]
-    Cluster(#[from] ClusterError),
+    Step(Box<dyn std::error::Error + Send + Sync>),
     /// The machine has too little memory or disk space.
     #[error(transparent)]
     Resources(#[from] ResourceError),
@@ -184,12 +177,14 @@ pub enum BuilderError {
 }
 
 impl BuilderError {
-    pub(crate) fn file(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> BuilderError {
+    /// Returns what makes an error of a file, whose operation `action` failed, from that of the system.
+    pub fn file(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> BuilderError {
         let path = path.to_owned();
         move |source| BuilderError::File { path, action, source }
     }
 
-    pub(crate) fn damaged(path: &Path, what: impl Into<String>) -> BuilderError {
+    /// Returns the error that a work file is damaged.
+    pub fn damaged(path: &Path, what: impl Into<String>) -> BuilderError {
         BuilderError::DamagedFile { path: path.to_owned(), what: what.into() }
     }
 }

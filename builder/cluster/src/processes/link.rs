@@ -7,10 +7,10 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use sternhalma_builder::{BuilderError, Observer};
 use timely::communication::allocator::zero_copy::stream::Stream;
 
-use crate::error::{BuilderError, ClusterError};
-use crate::observer::Observer;
+use crate::error::ClusterError;
 
 /// The time for which messages of a lost process are still processed.
 const GRACE: Duration = Duration::from_millis(500);

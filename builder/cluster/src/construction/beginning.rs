@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+use sternhalma_builder::steps::MemberId;
 
 use crate::error::ClusterError;
-use crate::external::MemberId;
 
 /// What a process finds when it starts. All processes know what the others have found.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -4,8 +4,9 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use sternhalma_builder::steps::MemberId;
+
 use crate::error::ClusterError;
-use crate::external::MemberId;
 
 /// The most processes of a cluster.
 const MOST_PROCESSES: usize = 1024;

@@ -13,7 +13,7 @@ pub use member::ClusterMember;
 pub(crate) use peers::{Common, Peers, connect};
 pub(crate) use voting::Voting;
 
-use crate::error::BuilderError;
+use sternhalma_builder::BuilderError;
 
 /// The memory of the connection to another process, in bytes: the buffers of timely, which grow to twice
 /// the longest message.

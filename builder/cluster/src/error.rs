@@ -1,11 +1,13 @@
 //! Errors of builds on several machines.
 
-use std::fmt;
-use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::{fmt, io};
 
+use sternhalma_builder::BuilderError;
 use thiserror::Error;
+
+pub(crate) type Result<T> = std::result::Result<T, BuilderError>;
 
 /// The states whose layers are missing.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -146,4 +148,20 @@ pub enum ClusterError {
         /// The reason.
         what: String,
     },
+}
+
+impl ClusterError {
+    /// Returns the error of the cluster because of which a step of a build or proof has failed.
+    pub fn of(error: &BuilderError) -> Option<&ClusterError> {
+        match error {
+            BuilderError::Step(error) => error.downcast_ref(),
+            _ => None,
+        }
+    }
+}
+
+impl From<ClusterError> for BuilderError {
+    fn from(error: ClusterError) -> BuilderError {
+        BuilderError::Step(error.into())
+    }
 }

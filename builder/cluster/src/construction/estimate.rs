@@ -14,17 +14,12 @@
 use std::path::Path;
 
 use serde::Serialize;
+use sternhalma_builder::steps::{Numbering, Partitioning, thread_pool};
+use sternhalma_builder::{BuildEstimate, Calibration, LayerForm, MachineSpec, Observer, TableBuilder};
 
 use super::ownership::{Ownership, StateTraffic};
-use super::{PartMemory, part_memory};
-use crate::construction::estimate::{BuildEstimate, Calibration};
-use crate::construction::machine::MachineSpec;
-use crate::construction::table_builder::TableBuilder;
+use super::{PartMemory, check_form, part_memory};
 use crate::error::Result;
-use crate::external::{Numbering, Partitioning};
-use crate::observer::Observer;
-use crate::options::LayerForm;
-use crate::process::thread_pool;
 
 /// The bytes of reached states that a visitor sends to the owner, as a fraction of the segment.
 const REACHED: f64 = 1.15;
@@ -88,16 +83,17 @@ pub struct LinkEstimate {
     pub barrier_s: f64,
 }
 
-impl TableBuilder {
+impl ClusterEstimate {
     /// Estimates the build by `processes` processes with a machine each, and with links of these rates (bytes per
-    /// second) and delays (seconds). If the processes share one machine, `shared_cores` is the number of its cores. The estimate is extrapolated from builds of smaller tables on this machine, as in
-    /// [`BuildPlan::estimate`](crate::BuildPlan::estimate).
+    /// second) and delays (seconds). If the processes share one machine,
+    /// `shared_cores` is the number of its cores. The estimate is extrapolated from builds of smaller tables on this
+    /// machine, as in [`BuildPlan::estimate`](sternhalma_builder::BuildPlan::estimate).
     ///
     /// # Errors
     /// If one of these builds fails or is cancelled, the memory of a machine does not suffice, or the table cannot be
     /// built in parts.
-    pub fn estimate_cluster(
-        &self,
+    pub fn new(
+        builder: &TableBuilder,
         processes: usize,
         machine: MachineSpec,
         shared_cores: Option<usize>,
@@ -105,13 +101,13 @@ impl TableBuilder {
         directory: impl AsRef<Path>,
         observer: &dyn Observer,
     ) -> Result<ClusterEstimate> {
-        self.check_form()?;
-        let spec = self.spec();
+        let spec = builder.spec();
+        check_form(spec)?;
         let PartMemory { params, threads, .. } = part_memory(spec, machine.cores, machine.memory, processes)?;
         let machine = MachineSpec { cores: threads, ..machine };
-        let pool = thread_pool(self.threads)?;
+        let pool = thread_pool(builder.process_options().threads)?;
         let alone =
-            self.estimate_with(&pool, machine, Some((params, LayerForm::Delta)), directory.as_ref(), observer)?;
+            builder.estimate_with(&pool, machine, Some((params, LayerForm::Delta)), directory.as_ref(), observer)?;
         let partitioning = Partitioning::new(Numbering::of(spec), params.fixed_pieces, params.segment_words);
         let upper = spec.prefix.board().pieces() - 1 - params.slice_pieces;
         let traffic = Ownership::new(&partitioning, processes, upper).traffic(&partitioning, processes);

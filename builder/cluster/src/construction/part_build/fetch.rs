@@ -5,14 +5,14 @@ use std::path::PathBuf;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use sternhalma_builder::steps::{LayerFile, LayerSummary, LockedDir, MemberId, PackedSegment, StoredPart};
+use sternhalma_builder::{BuildPhase, BuilderError};
 
 use super::{PartBuild, PartOfLayer};
-use crate::cluster::ParcelKind;
-use crate::construction::cluster::beginning::{EarlierWork, Source};
-use crate::construction::cluster::copies::send_file;
-use crate::error::{BuilderError, ClusterError, Result};
-use crate::external::{LayerFile, LayerSummary, LockedDir, MemberId, PackedSegment, StoredPart};
-use crate::observer::BuildPhase;
+use crate::construction::beginning::{EarlierWork, Source};
+use crate::construction::copies::send_file;
+use crate::error::{ClusterError, Result};
+use crate::processes::ParcelKind;
 
 /// What a process says about the layers that it moves.
 #[derive(Serialize, Deserialize)]

@@ -1,13 +1,13 @@
 //! Resuming a build: what all processes have, and lost work directories.
 
 use serde::{Deserialize, Serialize};
+use sternhalma_builder::BuilderError;
+use sternhalma_builder::steps::{LayerFile, check_layers};
 
 use super::{PartBuild, PartOfLayer, WholeLayer};
-use crate::cluster::ParcelKind;
-use crate::construction::cluster::copies::send_file;
-use crate::construction::out_of_core::check_layers;
-use crate::error::{BuilderError, ClusterError, Result};
-use crate::external::LayerFile;
+use crate::construction::copies::send_file;
+use crate::error::{ClusterError, Result};
+use crate::processes::ParcelKind;
 
 /// What a process says about its files when it resumes.
 #[derive(Serialize, Deserialize)]

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use sternhalma_builder::BuilderError;
 use sternhalma_data::table::fs::{AtomicFile, FileSystem, parent_directory};
 
-use crate::cluster::{Exchange, ParcelKind};
-use crate::error::{BuilderError, Result};
+use crate::error::Result;
+use crate::processes::{Exchange, ParcelKind};
 
 /// The bytes of a file that a message contains.
 const PIECE: u64 = 256 << 10;

@@ -16,13 +16,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use sternhalma_builder::BuilderError;
+use sternhalma_builder::steps::MemberId;
 use sternhalma_data::table::fs::{AtomicFile, FileSystem, OsFileSystem, RandomAccessFile, Traffic};
 use sternhalma_data::table::write::NewTable;
 use sternhalma_data::table::{LayerTraffic, Provenance, checksum};
 use sternhalma_data::{TableInfo, TableSpec};
 
-use crate::error::{BuilderError, ClusterError, Result};
-use crate::external::MemberId;
+use crate::error::{ClusterError, Result};
 
 const MAGIC: &[u8; 12] = b"SHTPART\0\x01\0\0\0";
 const ENTRY_BYTES: u64 = 24;
