@@ -16,6 +16,18 @@ pub fn encodings() -> [Encoding; 4] {
     [Encoding::Byte, Encoding::Mod3, zstd, Encoding::Ans(Ans::new(64).expect(VALID))]
 }
 
+/// Returns the bytes of a table without the provenance, which comes last.
+pub fn bytes_of(path: &Path) -> Vec<u8> {
+    // The header fields with the offset and the length of the data.
+    const DATA_AT: usize = 56;
+    const DATA_BYTES_AT: usize = 64;
+    Table::open(path).expect("the table is intact");
+    let mut bytes = std::fs::read(path).expect("the table is a file");
+    let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i])) as usize;
+    bytes.truncate(word(DATA_AT) + word(DATA_BYTES_AT));
+    bytes
+}
+
 /// The distances of a prefix, by breadth-first search state by state.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reference {

@@ -10,6 +10,7 @@ use sternhalma_builder::steps::{PartitionParams, thread_pool};
 use sternhalma_builder::{BuildMode, BuilderError, Observer, TableBuilder};
 use sternhalma_data::table::{Ans, Zstd};
 use sternhalma_data::{Board, Encoding, Prefix, Table};
+use sternhalma_testutil::bytes_of;
 use tempfile::TempDir;
 
 use super::part_build::ClusterProcess;
@@ -150,14 +151,6 @@ impl Cluster {
 
 fn is_lost(error: &BuilderError) -> bool {
     matches!(ClusterError::of(error), Some(ClusterError::Lost { .. }))
-}
-
-/// Returns the bytes of a table without the provenance, which comes last.
-fn bytes_of(path: &Path) -> Vec<u8> {
-    let provenance = serde_json::to_vec(Table::open(path).unwrap().provenance()).unwrap();
-    let mut bytes = std::fs::read(path).unwrap();
-    bytes.truncate(bytes.len() - provenance.len());
-    bytes
 }
 
 /// Returns the sorted names of the files in a directory.

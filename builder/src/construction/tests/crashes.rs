@@ -8,9 +8,10 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use sternhalma_data::table::fs::{FileSystem, OsFileSystem};
 use sternhalma_data::table::{Ans, Zstd};
 use sternhalma_data::{Encoding, Table, TableSpec};
+use sternhalma_testutil::bytes_of;
 use tempfile::TempDir;
 
-use super::{bytes_of, chain, prefix, zstd};
+use super::{chain, prefix, zstd};
 use crate::construction::out_of_core::OutOfCoreBuild;
 use crate::error::Result;
 use crate::external::{LockedDir, PartitionParams};

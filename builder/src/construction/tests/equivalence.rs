@@ -8,9 +8,10 @@ use proptest::prelude::*;
 use sternhalma_data::table::Ans;
 use sternhalma_data::table::fs::FileSystem;
 use sternhalma_data::{Board, Encoding, Prefix, Table, TableSpec};
+use sternhalma_testutil::bytes_of;
 use tempfile::TempDir;
 
-use super::{bytes_of, prefix, zstd};
+use super::{prefix, zstd};
 use crate::construction::memory::{fit_to_limit, least_memory};
 use crate::construction::out_of_core::OutOfCoreBuild;
 use crate::external::PartitionParams;
