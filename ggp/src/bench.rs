@@ -21,13 +21,14 @@ use std::time::{Duration, Instant};
 use rand::SeedableRng;
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
+use sternhalma_game::{Game, Limits, Rng, SearchStats, derive_seed};
+use sternhalma_gdl::network::{LANES, LaneGame, Lanes, LanesError, Network, NetworkGame, Profile};
+use sternhalma_gdl::{GroundError, Prover, ProverError, Rules, RulesError};
 use thiserror::Error;
 
+use crate::Policy;
 use crate::arena::{Contestant, Fault, PolicyPlayer, Request};
-use crate::gdl::network::{LANES, LaneGame, Lanes, LanesError, Network, NetworkGame, Profile};
-use crate::gdl::{GroundError, Prover, ProverError, Rules, RulesError};
 use crate::policy::LockStep;
-use crate::{Game, Limits, Policy, Rng, SearchStats, derive_seed};
 
 /// The most steps per match.
 const MAX_STEPS: usize = 100_000;

@@ -61,29 +61,18 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-pub mod alpha_beta;
 pub mod arena;
 mod batch;
 #[cfg(unix)]
 pub mod bench;
-pub mod features;
-mod game;
-pub mod gdl;
-mod limits;
-pub mod mcts;
-mod memory;
-pub mod messages;
-pub mod param_table;
 pub mod policy;
 pub mod protocol;
-mod rng;
 pub mod statistics;
-pub mod util;
 
-pub use game::{Game, NOOP, Turn, key_of_words};
-pub(crate) use limits::SearchTask;
-pub use limits::{LimitChecker, Limits, SearchStats};
-pub use mcts::{Mcts, SearchResult};
-pub use memory::{MemoryBudget, MemoryUse};
 pub use policy::Policy;
-pub use rng::{Rng, derive_seed};
+pub use sternhalma_game::{
+    Game, LimitChecker, Limits, MemoryBudget, MemoryUse, NOOP, Rng, SearchStats, Turn, derive_seed, features,
+    key_of_words, messages, param_table, util,
+};
+pub use sternhalma_gdl as gdl;
+pub use sternhalma_mcts::{self as mcts, Mcts, SearchResult, alpha_beta};

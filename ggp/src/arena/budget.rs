@@ -5,8 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-
-use crate::limits::Limits;
+use sternhalma_game::Limits;
 
 /// The default number of expansions per move.
 pub const MOVE_NODES: u64 = 100_000;

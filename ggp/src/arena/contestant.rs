@@ -4,12 +4,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use sternhalma_game::{Game, Limits, SearchClock, SearchStats, SearchTask};
 use thiserror::Error;
 
 use super::{GameClock, SearchValue};
-use crate::limits::SearchClock;
+use crate::Policy;
 use crate::policy::{PolicyAgent, PolicyGame};
-use crate::{Game, Limits, Policy, SearchStats, SearchTask};
 
 /// A player of one role of a game, in this process or in another program.
 pub trait Contestant<G: Game>: Send {

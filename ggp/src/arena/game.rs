@@ -1,7 +1,8 @@
 //! Games that the arena can play, and what a tournament needs besides its schedule.
 
+use sternhalma_game::{Game, Rng};
+
 use super::Contestant;
-use crate::{Game, Rng};
 
 /// A game whose moves and openings have a text form.
 pub trait ArenaGame: Game {

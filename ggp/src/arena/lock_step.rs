@@ -4,14 +4,16 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::SyncSender;
 
+use sternhalma_game::{SearchClock, SearchStats};
+use sternhalma_gdl::network::{LANES, LaneGame, LaneState};
+use sternhalma_mcts::SearchResult;
+
 use super::run::{GameQueue, PlayedGame, run_workers};
 use super::session::{GameSession, RoleTask, TaskKind};
 use super::{GameId, GameRecord, Opening, RoleFault, Schedule, SearchValue, Standings};
+use crate::Policy;
 use crate::batch::{BoxedLaneSearch, LaneSearch, LockStepSearches};
-use crate::gdl::network::{LANES, LaneGame, LaneState};
-use crate::limits::SearchClock;
 use crate::policy::RandomAgent;
-use crate::{Policy, SearchResult, SearchStats};
 
 /// Rounds of simulation steps between two checks for cancelled games.
 const CANCEL_CHECK_INTERVAL: u32 = 64;

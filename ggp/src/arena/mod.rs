@@ -57,7 +57,6 @@ mod table;
 mod text;
 mod tournament;
 
-pub use crate::rng::derive_seed;
 pub use budget::{Budget, GameClock, MOVE_NODES, TimeControl};
 pub use contestant::{Contestant, Fault, FaultKind, PolicyPlayer, Request};
 pub use estimate::TournamentEstimate;
@@ -78,5 +77,6 @@ pub use series::{PublishedResult, SeriesEstimate, SeriesGame, SeriesInfo, Series
 pub use standings::{
     EntrantSummary, PairingSummary, RoundSummary, ScoreSummary, Standings, TerminationCounts, TestSummary,
 };
+pub use sternhalma_game::derive_seed;
 pub use text::{pairing_text, progress_line, result_text, score_so_far, standings_text};
 pub use tournament::{ArenaError, Backend, GameObserver, Tournament};

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use rand::SeedableRng;
+use sternhalma_game::Rng;
 use thiserror::Error;
 
 use super::{ArenaGame, Opening, Schedule};
-use crate::Rng;
 
 /// Attempts to draw a new opening before its length grows.
 const DRAWS: usize = 16;

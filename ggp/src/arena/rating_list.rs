@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use sternhalma_game::messages::suggestion;
 
 use super::table::aligned;
 use super::{GameRecord, Schedule};
-use crate::messages::suggestion;
 use crate::statistics::{Bound, Estimate, Rating, Results, rate};
 
 /// The ratings of all players of a number of logs.

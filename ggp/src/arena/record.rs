@@ -1,10 +1,10 @@
 //! Records of games.
 
 use serde::{Deserialize, Serialize};
+use sternhalma_game::SearchStats;
 
 use super::search_record::is_zero;
 use super::{Fault, GameId, MoveSearch, Schedule};
-use crate::SearchStats;
 
 /// The record of a finished game.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

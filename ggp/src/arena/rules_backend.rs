@@ -4,6 +4,9 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
 use serde_json::{Value, json};
+use sternhalma_game::{Limits, MemoryBudget};
+use sternhalma_gdl::network::{LaneGame, Network, NetworkGame};
+use sternhalma_gdl::{CheckOptions, Finding, ProverGame, ProverLimits, Reasoner, Rules, Severity, check};
 
 use super::openings::check_openings;
 use super::run::run;
@@ -11,10 +14,8 @@ use super::{
     ArenaError, Backend, Contestant, GameObserver, LockStepSetup, PolicyPlayer, Schedule, Standings, TournamentSetup,
     run_in_lock_step,
 };
-use crate::gdl::network::{LaneGame, Network, NetworkGame};
-use crate::gdl::{CheckOptions, Finding, ProverGame, ProverLimits, Reasoner, Rules, Severity, check};
+use crate::Policy;
 use crate::policy::PolicyGame;
-use crate::{Limits, MemoryBudget, Policy};
 
 /// Simultaneous games per thread in lock step, by default. Fewer games leave lanes empty, and the
 /// trees of more games exceed the caches.

@@ -1,10 +1,10 @@
 //! Rulesheets as games of the arena.
 
 use rand::RngExt;
+use sternhalma_game::Rng;
+use sternhalma_gdl::{Document, Expr, ExprKind, Reasoner};
 
 use super::game::{ArenaGame, Opening};
-use crate::gdl::{Document, Expr, ExprKind, Reasoner};
-use crate::rng::Rng;
 
 /// The text of an opening is a sequence of joint moves. Each element is a list with one move
 /// per role, e.g. `((mark 1 1) noop) (noop (mark 2 2))`.

@@ -4,13 +4,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+use sternhalma_mcts::SearchClock;
+
 use super::budget::GameClock;
 use super::contestant::{Contestant, Fault, FaultKind, Request};
 use super::game::{ArenaGame, Opening, TournamentSetup};
 use super::record::{GameRecord, RoleFault, Termination};
 use super::schedule::{GameId, Schedule};
 use super::session::{GameSession, RoleTask, TaskKind};
-use crate::mcts::SearchClock;
 
 /// Runs a game between contestants and judges their time.
 pub(super) struct GameRunner<'a, G: ArenaGame> {

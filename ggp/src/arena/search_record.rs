@@ -1,8 +1,7 @@
 //! Searches for moves, as logs contain them.
 
 use serde::{Deserialize, Serialize};
-
-use crate::SearchStats;
+use sternhalma_game::SearchStats;
 
 /// The value of a state for the player to move, according to a search.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]

@@ -1,11 +1,11 @@
 //! The progress of one game, independent of how its players are run.
 
+use sternhalma_game::{Limits, SearchClock, SearchStats};
+
 use super::{
     Adjudicator, ArenaGame, Fault, FaultKind, GameId, GameRecord, MoveSearch, Opening, RoleFault, Schedule,
     SearchValue, Termination, Totals,
 };
-use crate::limits::SearchClock;
-use crate::{Limits, SearchStats};
 
 /// A game in progress under the rules of a tournament.
 ///

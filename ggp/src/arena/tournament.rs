@@ -5,12 +5,12 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use serde_json::Value;
+use sternhalma_game::Limits;
 use thiserror::Error;
 
 use super::{
     Budget, Fault, GameId, GameLog, GameRecord, LogError, OpeningsError, Origin, Schedule, ScheduleError, Standings,
 };
-use crate::Limits;
 
 /// A game and its players, ready to play.
 pub trait Backend {

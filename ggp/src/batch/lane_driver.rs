@@ -1,14 +1,15 @@
 //! The driver of simulations whose states are stepped together.
 
+use sternhalma_gdl::network::{LANES, LaneGame, LaneState, LaneStates, Seats};
+
 use super::resumable::StepOutcome;
-use crate::gdl::network::{LANES, LaneGame, LaneState, LaneStates, Seats};
 
 /// Simulations that a [`LaneDriver`] steps, each at its own seat.
 pub(crate) trait SeatSearch {
     /// Returns the state in which the simulations of a seat begin.
     fn root(&self, seat: usize) -> &LaneState;
 
-    /// Returns whether the next step of a seat may need the [key](crate::Game::key) of its state.
+    /// Returns whether the next step of a seat may need the [key](sternhalma_game::Game::key) of its state.
     fn needs_key(&self, seat: usize) -> bool;
 
     /// Takes the next step of the simulation at a seat, which is in `state`. To

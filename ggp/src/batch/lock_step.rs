@@ -3,11 +3,12 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use sternhalma_game::{Limits, SearchStats};
+use sternhalma_gdl::network::{LANES, LaneGame, LaneState};
+use sternhalma_mcts::{SearchClock, SearchResult};
+
 use super::lane_driver::{LaneDriver, SeatSearch};
 use super::resumable::{ResumableSearch, StepOutcome};
-use crate::gdl::network::{LANES, LaneGame, LaneState};
-use crate::limits::{Limits, SearchStats};
-use crate::mcts::{SearchClock, SearchResult};
 
 /// A search of a [`LaneGame`].
 pub(crate) type BoxedLaneSearch = Box<dyn ResumableSearch<LaneGame>>;

@@ -1,8 +1,7 @@
 //! Searches whose states the caller steps.
 
-use crate::game::Game;
-use crate::limits::{LimitChecker, Limits, SearchStats};
-use crate::mcts::{Mcts, Playout, SearchClock, SearchResult, Selection, Simulation, StepAction, ToTheEnd};
+use sternhalma_game::{Game, LimitChecker, Limits, SearchStats};
+use sternhalma_mcts::{Mcts, Playout, SearchClock, SearchResult, Selection, Simulation, StepAction, ToTheEnd};
 
 /// The outcome of a step of a [`ResumableSearch`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

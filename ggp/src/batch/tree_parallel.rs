@@ -3,11 +3,12 @@
 
 use std::time::Duration;
 
+use sternhalma_game::{LimitChecker, Limits, SearchStats, SearchTask};
+use sternhalma_gdl::network::{LANES, LaneGame, LaneState};
+use sternhalma_mcts::{Mcts, Playout, Selection, Simulation, StepAction, ToTheEnd};
+
 use super::lane_driver::{LaneDriver, SeatSearch};
 use super::resumable::StepOutcome;
-use crate::gdl::network::{LANES, LaneGame, LaneState};
-use crate::limits::{LimitChecker, Limits, SearchStats, SearchTask};
-use crate::mcts::{Mcts, Playout, Selection, Simulation, StepAction, ToTheEnd};
 
 /// The number of simulations of a search that run at the same time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -1,12 +1,12 @@
 //! Agents that play one match by a policy.
 
 use rand::{RngExt, SeedableRng};
+use sternhalma_game::{Game, Rng, SearchStats};
+use sternhalma_gdl::network::{LaneGame, LaneState};
+use sternhalma_mcts::{Mcts, Playout, SearchResult, Selection, ToTheEnd};
 
 use super::SearchTask;
 use crate::batch::TreeParallel;
-use crate::gdl::network::{LaneGame, LaneState};
-use crate::mcts::{Playout, SearchResult, Selection, ToTheEnd};
-use crate::{Game, Mcts, Rng, SearchStats};
 
 /// An agent that finds the moves of one match.
 pub trait PolicyAgent<G: Game>: Send {

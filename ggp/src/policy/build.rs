@@ -1,14 +1,15 @@
 //! From a policy to the search that plays a match.
 
+use sternhalma_game::{Game, MemoryBudget, SearchStats};
+use sternhalma_gdl::network::LaneGame;
+use sternhalma_mcts::tuning::Tuning;
+use sternhalma_mcts::{Mcts, MctsConfig, Playout, SearchResult, Selection, ToTheEnd};
+
 use super::{
     Parallelism, PartsVisitor, Policy, PolicyAgent, PolicyGame, RandomAgent, SearchPolicy, SearchTask,
     SelectionVisitor, Together,
 };
 use crate::batch::{ResumableMcts, ResumableSearch, TreeParallel};
-use crate::gdl::network::LaneGame;
-use crate::mcts::tuning::Tuning;
-use crate::mcts::{MctsConfig, Playout, SearchResult, Selection, ToTheEnd};
-use crate::{Game, Mcts, MemoryBudget, SearchStats};
 
 /// The maximum number of edges of a tree that is kept through a match. A tree
 /// of this size takes 400 MB to 1 GB.

@@ -1,10 +1,11 @@
 //! Games that policies play.
 
+use sternhalma_game::Game;
+use sternhalma_game::features::StateFeatures;
+use sternhalma_gdl::ProverGame;
+use sternhalma_gdl::network::{LaneGame, LaneState, NetworkGame};
+
 use super::{Policy, PolicyAgent};
-use crate::Game;
-use crate::features::StateFeatures;
-use crate::gdl::ProverGame;
-use crate::gdl::network::{LaneGame, LaneState, NetworkGame};
 
 /// A [`LaneGame`] that is the same game as another, with the same move numbers.
 pub struct Together<'a, G: Game> {

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use sternhalma_game::{Game, Limits, SearchClock, SearchStats};
+use sternhalma_gdl::network::LaneGame;
+
 use super::Policy;
 use crate::batch::{LaneSearch, LockStepSearches};
-use crate::gdl::network::LaneGame;
-use crate::limits::SearchClock;
-use crate::{Game, Limits, SearchStats};
 
 /// Searches by one policy from the initial state, each with its own tree, in
 /// lock step. `LockStep` measures the speed of such searches.

@@ -18,8 +18,6 @@ mod text;
 mod visitor;
 
 pub use crate::batch::Parallelism;
-pub use crate::limits::SearchTask;
-pub use crate::param_table::ParamHelp;
 pub use agent::PolicyAgent;
 pub(crate) use agent::RandomAgent;
 pub use game::{PolicyGame, Together};
@@ -29,5 +27,7 @@ pub use search::{
     SearchPolicy, WrongParameter, parameter_table, parameters, parts_first, removal_notice, set_in_order,
 };
 pub use selection::SelectionPolicy;
+pub use sternhalma_game::SearchTask;
+pub use sternhalma_game::param_table::ParamHelp;
 pub use text::{NAMED_POLICIES, NamedPolicy, Policy, PolicyError, PolicyText};
 pub use visitor::{PartsVisitor, SelectionVisitor};

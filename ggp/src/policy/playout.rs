@@ -4,14 +4,17 @@
 //! [`PlayoutPolicy`] (or of [`MoveValuePolicy`]), its row in `KINDS`, rows of its parameters in `PARAMS`, and its arm in
 //! [`PlayoutPolicy::visit`].
 
+use sternhalma_game::Game;
+use sternhalma_game::features::StateFeatures;
+use sternhalma_game::param_table::{Field, Kind, Param, choice, count, finite, flag, kind, range, some_of};
+use sternhalma_mcts::playout::mini::{Chances, MiniConfig, MiniPlayout, OpponentModel, Strategy, StrategyAllocation};
+use sternhalma_mcts::playout::{
+    Decay, LastGoodReply, Mast, MoveValues, Nst, NstEnsemble, Selector, ValueGuidedPlayout,
+};
+use sternhalma_mcts::tuning::{Aspect, Tuning};
+use sternhalma_mcts::{RandomPlayout, Selection};
+
 use super::visitor::PartsVisitor;
-use crate::features::StateFeatures;
-use crate::game::Game;
-use crate::mcts::playout::mini::{Chances, MiniConfig, MiniPlayout, OpponentModel, Strategy, StrategyAllocation};
-use crate::mcts::playout::{Decay, LastGoodReply, Mast, MoveValues, Nst, NstEnsemble, Selector, ValueGuidedPlayout};
-use crate::mcts::tuning::{Aspect, Tuning};
-use crate::mcts::{RandomPlayout, Selection};
-use crate::param_table::{Field, Kind, Param, choice, count, finite, flag, kind, range, some_of};
 
 /// The choice of moves beyond the tree, and among untried moves.
 #[derive(Clone, PartialEq, Debug, Default)]

@@ -3,16 +3,16 @@
 use std::fmt;
 
 use bytesize::ByteSize;
+use sternhalma_game::MemoryBudget;
+use sternhalma_game::messages::suggestion;
+use sternhalma_game::param_table::{self, Domain, Field, Pair, Param, ParamHelp, choice, flag, keys, owners, range};
+use sternhalma_gdl::network::LANES;
+use sternhalma_mcts::Decision;
+use sternhalma_mcts::tuning::{self, Aspect, Tuning};
 
 use super::playout::PlayoutPolicy;
 use super::selection::SelectionPolicy;
 use crate::batch::Parallelism;
-use crate::gdl::network::LANES;
-use crate::mcts::Decision;
-use crate::mcts::tuning::{self, Aspect, Tuning};
-use crate::memory::MemoryBudget;
-use crate::messages::suggestion;
-use crate::param_table::{self, Domain, Field, Pair, Param, ParamHelp, choice, flag, keys, owners, range};
 
 /// A Monte-Carlo tree search as a value.
 #[derive(Clone, PartialEq, Debug)]
@@ -27,7 +27,7 @@ pub struct SearchPolicy {
     pub tree_gamma: f64,
     /// Whether the search proves outcomes in its tree (docs/policies.md).
     pub solver: bool,
-    /// Whether states that are reached by different moves share a node, if the game has [keys](crate::Game::key).
+    /// Whether states that are reached by different moves share a node, if the game has [keys](sternhalma_game::Game::key).
     pub transpositions: bool,
     /// The tuning of parameters while the search runs.
     pub tuning: Option<Tuning>,

@@ -4,10 +4,11 @@
 //! of [`SelectionPolicy`], its row in `KINDS`, rows of its parameters in `PARAMS`, and its arm in
 //! [`SelectionPolicy::visit`].
 
+use sternhalma_game::Game;
+use sternhalma_game::param_table::{Kind, Param, choice, finite, kind, range};
+use sternhalma_mcts::{Grave, GraveForm, GraveSettings, Uct};
+
 use super::visitor::SelectionVisitor;
-use crate::game::Game;
-use crate::mcts::{Grave, GraveForm, GraveSettings, Uct};
-use crate::param_table::{Kind, Param, choice, finite, kind, range};
 
 /// The choice of moves in the tree.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -5,11 +5,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, de};
+use sternhalma_game::MemoryBudget;
+use sternhalma_game::messages::suggestion;
 use thiserror::Error;
 
 use super::search::{SearchPolicy, parts_first, set_in_order};
-use crate::memory::MemoryBudget;
-use crate::messages::suggestion;
 
 /// The method by which a player of any game finds its moves, written
 /// `name,key=value,…` or as a table of TOML (docs/policies.md).

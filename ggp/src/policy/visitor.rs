@@ -1,7 +1,7 @@
 //! Generic functions of the parts of a search.
 
-use crate::game::Game;
-use crate::mcts::{Playout, Selection};
+use sternhalma_game::Game;
+use sternhalma_mcts::{Playout, Selection};
 
 /// A generic function of a selection, compiled for each kind of selection.
 pub trait SelectionVisitor<G: Game> {

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use sternhalma_game::Limits;
+use sternhalma_gdl::{Reasoner, Rules};
+use sternhalma_mcts::SearchClock;
 use thiserror::Error;
 
 use super::message::place_of;
-use crate::gdl::{Reasoner, Rules};
-use crate::mcts::SearchClock;
+use crate::Policy;
 use crate::policy::{PolicyAgent, PolicyGame, SearchTask};
-use crate::{Limits, Policy};
 
 /// Makes an engine for a rulesheet that is faster than the prover, such as a
 /// compiled network. The creation may take long, or fail. A player begins with

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rand::{RngExt, SeedableRng};
 use serde::Serialize;
+use sternhalma_game::Rng;
+use sternhalma_gdl::{Document, Reasoner, Renaming};
 use thiserror::Error;
 
 use super::message::{Message, place_of};
-use crate::Rng;
-use crate::gdl::{Document, Reasoner, Renaming};
 
 /// The time beyond the play clock that a manager waits for a move.
 const GRACE: Duration = Duration::from_secs(1);
@@ -407,8 +407,8 @@ fn is_busy(text: &str) -> bool {
 mod tests {
     use super::*;
     use crate::Policy;
-    use crate::gdl::{ProverGame, Rules};
     use crate::protocol::{GgpPlayer, PlayerOptions};
+    use sternhalma_gdl::{ProverGame, Rules};
 
     type Answers = Box<dyn FnMut(&str) -> Result<String, TransportError>>;
 
@@ -462,7 +462,7 @@ mod tests {
             assert_eq!((record.scrambled, record.undefined.len()), (scrambled, 0));
             // The record is in the names of the rulesheet and can be replayed.
             let game = ProverGame::new(&Rules::from_document(&rules).unwrap()).unwrap();
-            let mut state = crate::Game::initial(&game);
+            let mut state = sternhalma_game::Game::initial(&game);
             for step in &record.steps {
                 assert_eq!(game.facts(&state), step.state);
                 let joint: Vec<_> =

@@ -4,9 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use sternhalma_gdl::{Document, Expr, ExprKind, KifError};
 use thiserror::Error;
-
-use crate::gdl::{Document, Expr, ExprKind, KifError};
 
 /// The maximum clock, in seconds: eleven days.
 const MOST_SECONDS: f64 = 1e6;

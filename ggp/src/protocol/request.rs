@@ -8,10 +8,9 @@ use std::ops::Range;
 use std::time::Duration;
 
 use hyper::StatusCode;
+use sternhalma_gdl::Document;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::time::timeout;
-
-use crate::gdl::Document;
 
 /// The maximum length of a message to a player, in bytes.
 pub const MOST_BODY: usize = 2 << 20;

@@ -339,7 +339,7 @@ mod tests {
     use rand::{RngExt, SeedableRng};
 
     use super::*;
-    use crate::Rng;
+    use sternhalma_game::Rng;
 
     fn results(games: &[(usize, usize, u64, f64)]) -> Vec<Results> {
         games.iter().map(|&(first, second, games, points)| Results { first, second, games, points }).collect()

@@ -1,10 +1,11 @@
+use proptest::prelude::*;
+use rand::{RngExt, SeedableRng};
+use sternhalma_game::Rng;
+
 use super::elo::{NELO, elo, log_likelihood, moments};
 use super::interval::Z;
 use super::sprt::with_t_value;
 use super::*;
-use crate::Rng;
-use proptest::prelude::*;
-use rand::{RngExt, SeedableRng};
 
 fn close(found: f64, expected: f64, error: f64) {
     assert!((found - expected).abs() <= error, "{found} is not {expected}");

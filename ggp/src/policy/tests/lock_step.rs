@@ -2,19 +2,15 @@
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-
 use std::time::Duration;
 
+use sternhalma_game::{Game, Limits, SearchStats};
+use sternhalma_gdl::Rules;
+use sternhalma_gdl::network::{LaneGame, Network, NetworkGame};
+use sternhalma_mcts::{Mcts, Playout, SearchClock, SearchResult, Selection, ToTheEnd};
+
 use crate::batch::{LaneSearch, LockStepSearches};
-use crate::gdl::Rules;
-use crate::gdl::network::LaneGame;
-use crate::gdl::network::{Network, NetworkGame};
-use crate::limits::{Limits, SearchStats};
-use crate::mcts::{Playout, Selection, ToTheEnd};
-use crate::mcts::{SearchClock, SearchResult};
-use crate::policy::Policy;
-use crate::policy::{PartsVisitor, PolicyGame, SearchTask};
-use crate::{Game, Mcts};
+use crate::policy::{PartsVisitor, Policy, PolicyGame, SearchTask};
 
 const POLICIES: [&str; 9] = [
     "uct",
@@ -82,7 +78,7 @@ impl PartsVisitor<NetworkGame> for Alone<'_> {
     {
         let &crate::policy::SearchPolicy { decision, solver, transpositions, .. } = self.search;
         let settings =
-            crate::mcts::MctsConfig { decision, solver, transpositions, ..crate::mcts::MctsConfig::default() };
+            sternhalma_mcts::MctsConfig { decision, solver, transpositions, ..sternhalma_mcts::MctsConfig::default() };
         let mut mcts = Mcts::new(selection, playout, ToTheEnd, settings, self.seed).tuned(self.search.tuning.clone());
         let game = self.game;
         let mut state = game.initial();
@@ -208,7 +204,7 @@ fn lanes_find_the_transpositions_of_single_states() {
 }
 
 /// Runs one search without others beside it, and returns its moves.
-fn in_lock_step_alone(game: &LaneGame, search: LaneSearch<u64>) -> Vec<(u32, crate::mcts::MoveStats)> {
+fn in_lock_step_alone(game: &LaneGame, search: LaneSearch<u64>) -> Vec<(u32, sternhalma_mcts::MoveStats)> {
     let mut searches = LockStepSearches::new(game, 1);
     searches.add(search);
     loop {

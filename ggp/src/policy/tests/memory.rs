@@ -2,10 +2,11 @@
 
 use std::sync::atomic::AtomicBool;
 
-use crate::gdl::Rules;
-use crate::gdl::network::{Network, NetworkGame};
+use sternhalma_game::{Game, Limits, MemoryBudget};
+use sternhalma_gdl::Rules;
+use sternhalma_gdl::network::{Network, NetworkGame};
+
 use crate::policy::{Policy, PolicyGame, SearchTask};
-use crate::{Game, Limits, MemoryBudget};
 
 /// One policy for each part of a search that takes memory.
 const POLICIES: [&str; 9] =

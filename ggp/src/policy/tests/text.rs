@@ -2,14 +2,16 @@
 
 use proptest::prelude::*;
 use proptest::strategy::Strategy;
+use sternhalma_game::param_table::assert_names_are_known;
+use sternhalma_gdl::network::LANES;
+use sternhalma_mcts::playout::mini::{
+    Chances, MiniConfig, OpponentModel, Strategy as MiniStrategy, StrategyAllocation,
+};
+use sternhalma_mcts::playout::{Decay, Selector};
+use sternhalma_mcts::tuning::{self, Aspect, Method, Tuning};
+use sternhalma_mcts::{Decision, GraveForm, GraveSettings};
 
 use crate::batch::Parallelism;
-use crate::gdl::network::LANES;
-use crate::mcts::playout::mini::{Chances, MiniConfig, OpponentModel, Strategy as MiniStrategy, StrategyAllocation};
-use crate::mcts::playout::{Decay, Selector};
-use crate::mcts::tuning::{self, Aspect, Method, Tuning};
-use crate::mcts::{Decision, GraveForm, GraveSettings};
-use crate::param_table::tests::assert_names_are_known;
 use crate::policy::{
     MoveValuePolicy, PlayoutPolicy, Policy, SearchPolicy, SelectionPolicy, parameter_table, removal_notice,
 };

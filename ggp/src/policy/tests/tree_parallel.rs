@@ -1,18 +1,16 @@
 //! Parallel simulations in one tree.
 
 use std::path::Path;
-
-use crate::batch::run_in_lanes;
-use crate::game::Game;
-use crate::gdl::Rules;
-use crate::gdl::network::LaneGame;
-use crate::gdl::network::{Network, NetworkGame};
-use crate::limits::{LimitChecker, Limits, SearchStats};
-use crate::mcts::{Mcts, Playout, Selection, ToTheEnd};
-use crate::mcts::{MctsConfig, SearchClock, SearchResult};
-use crate::policy::{PartsVisitor, Policy, SearchPolicy};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+
+use sternhalma_game::{Game, LimitChecker, Limits, SearchStats};
+use sternhalma_gdl::Rules;
+use sternhalma_gdl::network::{LaneGame, Network, NetworkGame};
+use sternhalma_mcts::{Mcts, MctsConfig, Playout, SearchClock, SearchResult, Selection, ToTheEnd};
+
+use crate::batch::run_in_lanes;
+use crate::policy::{PartsVisitor, Policy, SearchPolicy};
 
 const POLICIES: [&str; 7] = [
     "uct",

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::MemoryBudget;
+use sternhalma_game::MemoryBudget;
+
 use crate::policy::Policy;
 use crate::protocol::engine::EngineFactory;
 

@@ -15,9 +15,9 @@ use rand::SeedableRng;
 use super::match_slot::{MatchCommand, MatchHandle, Publisher};
 use super::options::PlayerOptions;
 use super::worker::{EngineSlot, MatchWorker};
-use crate::gdl::{Document, ProverGame, ProverLimits, Rules};
 use crate::protocol::engine::{EngineConfig, EngineResult, ReasonerEngine};
-use crate::rng::Rng;
+use sternhalma_game::Rng;
+use sternhalma_gdl::{Document, ProverGame, ProverLimits, Rules};
 
 /// The maximum number of rows that one proof of an external rulesheet may
 /// visit: a hundred times the need of the 42 rulesheets of the collection, and

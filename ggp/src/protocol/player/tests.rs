@@ -1,20 +1,16 @@
-use std::sync::mpsc;
-
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use sternhalma_game::{Game, MemoryBudget};
+use sternhalma_gdl::network::{Network, NetworkGame};
+use sternhalma_gdl::{Document, Goal, ProverGame, Reasoner, Rules};
+
 use super::match_slot::lock;
 use super::{GgpPlayer, Logger, PlayerOptions};
-use crate::MemoryBudget;
-use crate::game::Game;
-use crate::gdl::network::{Network, NetworkGame};
-use crate::gdl::{Document, ProverGame, Rules};
-use crate::gdl::{Goal, Reasoner};
-use crate::policy::Policy;
-use crate::policy::PolicyGame;
+use crate::policy::{Policy, PolicyGame};
 use crate::protocol::engine::EngineFactory;
 use crate::protocol::message::Message;
 
@@ -189,7 +185,7 @@ impl Game for Marked {
     fn initial(&self) -> Self::State {
         self.0.initial()
     }
-    fn turn(&self, state: &Self::State) -> crate::Turn {
+    fn turn(&self, state: &Self::State) -> sternhalma_game::Turn {
         self.0.turn(state)
     }
     fn number(&self, role: usize, mv: Self::Move) -> u32 {

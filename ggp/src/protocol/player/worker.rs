@@ -7,12 +7,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use rand::RngExt;
+use sternhalma_game::Rng;
+use sternhalma_gdl::Rules;
+use sternhalma_mcts::SearchClock;
 
 use super::match_slot::{MatchCommand, Publisher};
-use crate::gdl::Rules;
-use crate::mcts::SearchClock;
 use crate::protocol::engine::{EngineResult, JointError, MatchEngine, Progress};
-use crate::rng::Rng;
 
 /// The duration of a part of a search. A part takes a quarter of the remaining
 /// time if that is less, and twice as long if that is too short for a

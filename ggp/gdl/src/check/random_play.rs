@@ -1,0 +1,119 @@
+//! Dynamic checks: random matches.
+
+use std::collections::BTreeSet;
+
+use rand::SeedableRng;
+use sternhalma_game::{MemoryBudget, Rng};
+
+use super::{CheckOptions, Finding, Place, Rules, Severity};
+use crate::network::Network;
+use crate::syntax::Code;
+use crate::{Goal, GroundError, Prover, ProverError, ProverLimits, ProverState};
+
+/// The maximum number of steps of a match.
+const MOST_STEPS: usize = 2_000;
+
+/// Plays random matches and returns the findings, each kind once per role. Stops
+/// early when a proof exceeds its limit of rows.
+pub fn simulate(rules: &Rules, options: &CheckOptions) -> Vec<Finding> {
+    if options.playouts == 0 {
+        return Vec::new();
+    }
+    let limits = ProverLimits {
+        rows: options.rows,
+        memory: MemoryBudget::new(options.memory),
+        interrupt: options.interrupt.clone(),
+    };
+    let started = Prover::bounded(rules, &limits).and_then(|mut prover| begin(&mut prover).map(|()| prover));
+    let prover = match started {
+        Ok(prover) => prover,
+        Err(error) => return vec![not_started(&error, rules, options)],
+    };
+    let mut play = RandomPlay { prover, findings: Vec::new(), reported: BTreeSet::new() };
+    let mut rng = Rng::seed_from_u64(options.seed);
+    for _ in 0..options.playouts {
+        if let Err(error) = play.play(&mut rng) {
+            play.findings.push(not_played(&error));
+            break;
+        }
+    }
+    play.findings
+}
+
+/// Computes what every engine needs of the initial state.
+fn begin(prover: &mut Prover) -> Result<(), ProverError> {
+    let start = prover.initial()?;
+    if !prover.is_terminal(&start)? {
+        (0..prover.roles().len()).try_for_each(|role| prover.legal(&start, role).map(drop))?;
+    }
+    Ok(())
+}
+
+/// Returns the finding that the prover cannot begin a match. It is an error if the network cannot
+/// either, whatever the limits of memory and time.
+fn not_started(error: &ProverError, rules: &Rules, options: &CheckOptions) -> Finding {
+    use ProverError::{Interrupted, Memory, TooLong};
+    if matches!(error, TooLong { .. } | Memory { .. } | Interrupted) {
+        return not_played(error);
+    }
+    match Network::plain_within(rules, options.memory, &options.interrupt) {
+        Ok(_) | Err(GroundError::TooLarge { .. } | GroundError::Stopped) => not_played(error),
+        Err(other) => {
+            let message = format!("No engine can play the rulesheet. Prover: {error}. Network: {other}.");
+            Finding::error(Code::Refused, Place::default(), message).without_place()
+        }
+    }
+}
+
+fn not_played(error: &ProverError) -> Finding {
+    Finding::warning(Code::NotPlayed, Place::default(), format!("The simulation stopped: {error}.")).without_place()
+}
+
+struct RandomPlay {
+    prover: Prover,
+    findings: Vec<Finding>,
+    reported: BTreeSet<(Code, usize)>,
+}
+
+impl RandomPlay {
+    fn play(&mut self, rng: &mut Rng) -> Result<(), ProverError> {
+        let start = self.prover.initial()?;
+        let mut last = start.clone();
+        match self.prover.play_random(&start, MOST_STEPS, rng, |state| last.clone_from(state)) {
+            Ok(end) => self.check_goals(&end.goals),
+            Err(ProverError::NoLegalMove { .. }) => self.report_stuck_roles(&last)?,
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    fn report_stuck_roles(&mut self, state: &ProverState) -> Result<(), ProverError> {
+        for role in 0..self.prover.roles().len() {
+            if self.prover.legal(state, role)?.is_empty() {
+                let name = self.prover.text(self.prover.roles()[role]);
+                let message = format!("{name} has no legal move in a state that is not terminal.");
+                self.report(Severity::Error, Code::NoLegalMove, role, message);
+            }
+        }
+        Ok(())
+    }
+
+    fn check_goals(&mut self, goals: &[Goal]) {
+        for (role, goal) in goals.iter().enumerate() {
+            let name = self.prover.text(self.prover.roles()[role]);
+            let (code, what) = match goal {
+                Goal::Value(_) => continue,
+                Goal::None => (Code::NoGoal, "has no goal in a terminal state, which counts as 0"),
+                Goal::Several => (Code::SeveralGoals, "has several goals in a terminal state, which count as 0"),
+                Goal::NotANumber => (Code::GoalValue, "has a goal that is not a number from 0 to 100"),
+            };
+            self.report(Severity::Error, code, role, format!("{name} {what}."));
+        }
+    }
+
+    fn report(&mut self, severity: Severity, code: Code, role: usize, message: String) {
+        if self.reported.insert((code, role)) {
+            self.findings.push(Finding { severity, code, place: None, message });
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Networks as games for searches and traces.
+
+mod in_lanes;
+mod lane_game;
+mod lane_states;
+mod network_game;
+
+pub use in_lanes::InLanes;
+pub use lane_game::{LaneGame, LaneState, LaneView, NetworkGame};
+pub use lane_states::{LaneStates, Seats};
+pub use network_game::SingleGame;

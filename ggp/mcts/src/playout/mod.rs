@@ -1,0 +1,124 @@
+//! Playout policies: random moves, and policies that learn from simulations.
+//!
+//! [`ValueGuidedPlayout`] chooses moves by their [values](MoveValues).
+//! [`Mast`] keeps one average per move, and [`Nst`] also one per sequence of
+//! moves. A [`Selector`] turns values into a choice, a [`LastGoodReply`] takes
+//! precedence over it, and [`Decay`] reduces the weight of old rewards. Each
+//! role has its own statistics.
+
+mod context;
+mod decay;
+mod followers;
+mod last_good_reply;
+mod mast;
+pub mod mini;
+mod nst;
+mod nst_ensemble;
+mod random;
+mod selector;
+mod value_guided;
+
+use rand::RngExt;
+use sternhalma_game::{Game, Rng};
+
+use super::{MoveHistory, ParamOverrides};
+
+pub use decay::Decay;
+pub use last_good_reply::LastGoodReply;
+pub use mast::Mast;
+pub use nst::Nst;
+pub use nst_ensemble::NstEnsemble;
+pub use random::RandomPlayout;
+pub use selector::Selector;
+pub use value_guided::{MoveValues, ValueGuidedPlayout};
+
+/// The value of a move that was never played: the highest goal.
+const UNSEEN: f32 = 1.0;
+
+/// The weight below which an average counts as unknown.
+const LEAST_WEIGHT: f32 = 1e-6;
+
+/// A policy for moves beyond the tree and for untried moves in the tree.
+pub trait Playout<G: Game> {
+    /// Whether the policy learns from the moves of simulations, or depends on
+    /// previous moves.
+    const LEARNS: bool = false;
+
+    /// Whether [`watch`](Playout::watch) is called with the states of a
+    /// simulation.
+    const WATCHES: bool = false;
+
+    /// Returns whether the move history must mark roles without a choice.
+    #[inline]
+    fn skips_waits(&self) -> bool {
+        false
+    }
+
+    /// Sets the role that the search is for.
+    fn play_for(&mut self, _role: usize) {}
+
+    /// Begins a simulation. Before the match, `start_elapsed` is the share of the
+    /// start clock, 0 to 1, that has elapsed; in the match, it is `None`.
+    #[inline]
+    fn begin(&mut self, _game: &G, _start_elapsed: Option<f64>, _rng: &mut Rng) {}
+
+    /// Receives each state of a simulation in order, including the root and a
+    /// terminal state.
+    #[inline]
+    fn watch(&mut self, _game: &G, _state: &G::State) {}
+
+    /// Chooses a move of an acting role in a non-terminal state.
+    ///
+    /// The policy generates the moves itself and need not consider all legal
+    /// moves. If the policy does not learn, the history only contains the
+    /// number of roles.
+    fn choose(&mut self, game: &G, state: &G::State, role: usize, history: &MoveHistory, rng: &mut Rng) -> G::Move;
+
+    /// Returns the index of the move to try first among some untried moves of
+    /// a node.
+    fn choose_untried(
+        &mut self,
+        _game: &G,
+        _state: &G::State,
+        _role: usize,
+        untried: &[G::Move],
+        _history: &MoveHistory,
+        rng: &mut Rng,
+    ) -> usize {
+        rng.random_range(0..untried.len())
+    }
+
+    /// Sets the parameters of a role.
+    fn set_params(&mut self, _role: usize, _params: &ParamOverrides) {}
+
+    /// Learns from a simulation with one reward per role.
+    #[inline]
+    fn learn(&mut self, _game: &G, _history: &MoveHistory, _rewards: &[f64]) {}
+
+    /// Returns the memory of the learned statistics, in bytes.
+    #[inline]
+    fn memory(&self) -> usize {
+        0
+    }
+
+    /// Sets the number of bytes by which the memory of the playout policy may
+    /// grow in the next [`learn`](Playout::learn). Without room the policy
+    /// learns less.
+    #[inline]
+    fn set_room(&mut self, _bytes: usize) {}
+
+    /// Returns whether something could not grow, for lack of room, since the last call.
+    #[inline]
+    fn take_shortage(&mut self) -> bool {
+        false
+    }
+
+    /// Records a joint move of the match.
+    fn advance(&mut self, _game: &G) {}
+
+    /// Returns a tie-break value for moves that the search finds equally good;
+    /// higher is better.
+    fn preference(&self, _game: &G, _role: usize, _mv: G::Move) -> f64 {
+        0.0
+    }
+}
