@@ -15,7 +15,7 @@ use sternhalma_cluster::ClusterError;
 use sternhalma_data::{RuleSet, TableError};
 use sternhalma_engine::ConfigError;
 use sternhalma_files::OutputError;
-use sternhalma_ggp::arena::{ArenaError, Difference, LogError, OpeningsError};
+use sternhalma_ggp::arena::{ArenaError, Difference, LogError, OpeningsError, SpecError};
 use sternhalma_ggp::gdl::{GroundError, ProverError};
 use sternhalma_ggp::messages::{excerpt_around, plain_serde, shorten_quotes};
 use sternhalma_ggp::policy::PolicyError;
@@ -131,6 +131,8 @@ fn fixed_hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
         Some("raise --memory")
     } else if let Some(ProverError::Memory { .. }) = error.downcast_ref() {
         Some("raise --memory")
+    } else if let Some(SpecError::NoTest) = error.downcast_ref() {
+        Some("add --sprt LOW,HIGH")
     } else if let Some(LogError::Output(OutputError::Exists { .. })) = error.downcast_ref() {
         Some("--force replaces it")
     } else if let Some(error) = error.downcast_ref() {

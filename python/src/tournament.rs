@@ -12,8 +12,8 @@ use sternhalma_engine::arena::{BoardBackend, BoardPlayer, ExternalCommand, intro
 use sternhalma_engine::external::ProgramCommand;
 use sternhalma_engine::{Distances, GameSetup, Roster};
 use sternhalma_ggp::arena::{
-    ArenaError, Backend, Budget, Entrant, GameLog, GameRecord, MOVE_NODES, Origin, PAIRING_GAMES, RoundSpec,
-    RulesEngine, Schedule, SprtSpec, Standings, TEST_GAMES, TimeControl, Tournament, rules_backend, rulesheet_errors,
+    ArenaError, Backend, Budget, Entrant, GameLog, GameRecord, Origin, Pairings, RulesEngine, Schedule, Standings,
+    TimeControl, Tournament, TournamentSpec, rules_backend, rulesheet_errors,
 };
 use sternhalma_ggp::gdl::read_rulesheet;
 use sternhalma_ggp::messages::{excerpt, shorten_quotes, suggestion};
@@ -101,17 +101,15 @@ impl Arguments {
         let time = self.clock.as_deref().map(str::parse::<TimeControl>).transpose();
         let time = time.map_err(|error| PyValueError::new_err(shorten_quotes(&error)))?;
         let (nodes, playouts, depth) = (self.nodes, self.playouts, self.depth);
-        let given = Budget { nodes, playouts, depth, movetime: self.milliseconds, time };
-        Ok(given.or(Budget { nodes: Some(MOVE_NODES), ..Budget::default() }))
+        Ok(Budget { nodes, playouts, depth, movetime: self.milliseconds, time })
     }
 
     fn schedule(&self) -> PyResult<Schedule> {
         let names = self.names.iter().zip(&self.players);
         let names = names.map(|(name, player)| name.clone().unwrap_or_else(|| player.label()));
-        let entrants: Vec<Entrant> = names.map(Entrant::named).collect();
         let pairings = match self.format.as_str() {
-            "round-robin" => Schedule::round_robin(entrants.len()),
-            "gauntlet" => Schedule::gauntlet(entrants.len()),
+            "round-robin" => Pairings::RoundRobin,
+            "gauntlet" => Pairings::Gauntlet,
             other => {
                 return Err(wrong(format!(
                     "expected the format 'round-robin' or 'gauntlet', got {:?}",
@@ -119,19 +117,24 @@ impl Arguments {
                 )));
             }
         };
-        let games = self.games.unwrap_or(if self.sprt.is_some() { TEST_GAMES } else { PAIRING_GAMES });
-        Ok(Schedule {
+        let spec = TournamentSpec {
+            entrants: names.map(Entrant::named).collect(),
             pairings,
-            rounds: vec![RoundSpec { name: String::new(), budget: self.budget()?, games }],
-            opening_plies: self.opening_plies,
+            games: self.games,
+            budget: self.budget()?,
+            opening_plies: Some(self.opening_plies),
             openings: self.openings.clone(),
-            ply_limit: self.ply_limit,
+            ply_limit: Some(self.ply_limit),
             adjudicate: self.adjudicate,
-            patience: patience_of(self.patience)?.as_millis() as u64,
-            seed: self.seed,
-            test: self.sprt.map(|nelo| SprtSpec { nelo, alpha: self.alpha, beta: self.beta }),
-            ..Schedule::new(entrants, Budget::default(), games)
-        })
+            patience: Some(patience_of(self.patience)?),
+            seed: Some(self.seed),
+            sprt: self.sprt,
+            // Their defaults are given too, also without a test.
+            alpha: self.sprt.map(|_| self.alpha),
+            beta: self.sprt.map(|_| self.beta),
+            ..TournamentSpec::default()
+        };
+        spec.schedule().map_err(wrong)
     }
 
     /// Opens the players and the game. Starts each external program once.

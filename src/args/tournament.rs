@@ -8,15 +8,13 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 use sternhalma_data::RuleSet;
-use sternhalma_engine::PLY_LIMIT;
 use sternhalma_ggp::arena::{
-    Budget, Entrant, OPENING_PLIES, OpeningsError, PAIRING_GAMES, PublishedResult, RoundSpec, RulesEngine, Schedule,
-    Scoring, Shard, SprtSpec, TEST_GAMES, TimeControl,
+    Budget, Entrant, OpeningsError, Pairings, PublishedResult, RoundOptions, RulesEngine, Schedule, Scoring, Shard,
+    TimeControl, TournamentSpec,
 };
-use sternhalma_ggp::messages::suggestion;
 use sternhalma_ggp::policy::PolicyText;
 
-use super::limits::{DEFAULT_BUDGET, LimitArgs};
+use super::limits::LimitArgs;
 use super::rule_set::{DEFAULT_RULES, RulesOption};
 use crate::values::{DEFAULT_PIECES, DEFAULT_SIZE, MAX_SECONDS, count, number, opening_plies};
 
@@ -215,16 +213,6 @@ pub struct PlayerEntry {
     budget: Budget,
 }
 
-/// A round of a tournament.
-#[derive(Deserialize, Clone)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct RoundOptions {
-    name: String,
-    #[serde(default)]
-    budget: Budget,
-    games: Option<u64>,
-}
-
 /// A game of a series file, with the options that differ from the other games.
 #[derive(Deserialize, Clone)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -295,7 +283,7 @@ fn strengths(text: &str) -> Result<[f64; 2]> {
 }
 
 /// A tournament to play.
-pub struct TournamentSpec {
+pub struct PlannedTournament {
     pub game: GameSpec,
     pub players: Vec<PlayerEntry>,
     /// Everything except the descriptions of the game and the players.
@@ -402,30 +390,30 @@ impl TournamentOptions {
     }
 
     /// Checks the options and returns the tournament. Parsing has checked the bounds of all numbers.
-    pub fn resolve(self, shard: Option<Shard>) -> Result<TournamentSpec> {
+    pub fn resolve(self, shard: Option<Shard>) -> Result<PlannedTournament> {
         let budgets = self.player.iter().map(|player| (player.label(), player.budget));
-        let entrants: Vec<Entrant> = budgets.map(|(name, budget)| Entrant { budget, ..Entrant::named(name) }).collect();
-        if let Some(name) = self.player.iter().map(PlayerEntry::label).find(|name| name.contains(char::is_control)) {
-            bail!("the name of a player has a line break or another control character: `{name}`; expected plain text");
-        }
         let openings = self.openings.as_deref().map(OpeningsFile::read).transpose()?;
-        let schedule = Schedule {
-            pairings: self.pairings(&entrants)?,
-            rounds: self.rounds()?,
-            opening_plies: self.opening_plies.unwrap_or(OPENING_PLIES),
+        let spec = TournamentSpec {
+            entrants: budgets.map(|(name, budget)| Entrant { budget, ..Entrant::named(name) }).collect(),
+            pairings: self.pairings()?,
+            rounds: self.round.clone(),
+            games: self.games,
+            budget: self.flag_budget()?.or(self.budget),
+            opening_plies: self.opening_plies,
             openings: openings.as_ref().map(OpeningsFile::texts).unwrap_or_default(),
-            ply_limit: self.ply_limit.unwrap_or(PLY_LIMIT),
+            ply_limit: self.ply_limit,
             adjudicate: self.adjudicate.unwrap_or(false),
             ponder: self.ponder.unwrap_or(false),
             start: self.start.unwrap_or(0.0),
-            margin: self.margin.unwrap_or(100),
-            patience: Duration::from_secs_f64(self.patience.unwrap_or(60.0)).as_millis() as u64,
-            seed: self.seed.unwrap_or(1),
-            test: self.test()?,
+            margin: self.margin,
+            patience: self.patience.map(Duration::from_secs_f64),
+            seed: self.seed,
+            sprt: self.sprt,
+            alpha: self.alpha,
+            beta: self.beta,
             shard,
-            ..Schedule::new(entrants, Budget::default(), 0)
         };
-        Ok(TournamentSpec { game: self.game_spec()?, players: self.player, schedule, openings })
+        Ok(PlannedTournament { game: self.game_spec()?, players: self.player, schedule: spec.schedule()?, openings })
     }
 
     fn game_spec(&self) -> Result<GameSpec> {
@@ -468,54 +456,13 @@ impl TournamentOptions {
         Ok(GameSpec::Board { size, pieces, rules, table: self.table.clone(), players: self.players.clone() })
     }
 
-    fn test(&self) -> Result<Option<SprtSpec>> {
-        if self.sprt.is_none() && (self.alpha.is_some() || self.beta.is_some()) {
-            bail!("alpha and beta are error probabilities of a sequential test; add --sprt LOW,HIGH");
+    fn pairings(&self) -> Result<Pairings> {
+        match (self.format, &self.pairings[..]) {
+            (None | Some(PairingFormat::RoundRobin), []) => Ok(Pairings::RoundRobin),
+            (Some(PairingFormat::Gauntlet), []) => Ok(Pairings::Gauntlet),
+            (None, named) => Ok(Pairings::Named(named.to_vec())),
+            (Some(_), _) => bail!("expected either `pairings` or a format, got both"),
         }
-        let (alpha, beta) = (self.alpha.unwrap_or(0.05), self.beta.unwrap_or(0.05));
-        Ok(self.sprt.map(|nelo| SprtSpec { nelo, alpha, beta }))
-    }
-
-    /// Returns the rounds of the file, or one round without a name. A round without a
-    /// budget or a number of games takes that of the tournament. A budget replaces
-    /// another as a whole: the flags override the file, and the file the default.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the flags have no valid budget.
-    fn rounds(&self) -> Result<Vec<RoundSpec>> {
-        let default = if self.sprt.is_some() { TEST_GAMES } else { PAIRING_GAMES };
-        let games = self.games.unwrap_or(default);
-        let budget = self.flag_budget()?.or(self.budget).or(DEFAULT_BUDGET);
-        if self.round.is_empty() {
-            return Ok(vec![RoundSpec { name: String::new(), budget, games }]);
-        }
-        let round = |round: &RoundOptions| RoundSpec {
-            name: round.name.clone(),
-            budget: round.budget.or(budget),
-            games: round.games.unwrap_or(games),
-        };
-        Ok(self.round.iter().map(round).collect())
-    }
-
-    fn pairings(&self, entrants: &[Entrant]) -> Result<Vec<[usize; 2]>> {
-        if self.pairings.is_empty() {
-            return Ok(match self.format.unwrap_or(PairingFormat::RoundRobin) {
-                PairingFormat::RoundRobin => Schedule::round_robin(entrants.len()),
-                PairingFormat::Gauntlet => Schedule::gauntlet(entrants.len()),
-            });
-        }
-        if self.format.is_some() {
-            bail!("expected either `pairings` or a format, got both");
-        }
-        let place = |name: &String| {
-            let place = entrants.iter().position(|entrant| entrant.name == *name);
-            place.with_context(|| {
-                let known = entrants.iter().map(|entrant| entrant.name.as_str());
-                format!("a pairing contains the unknown player `{name}`{}", suggestion(name, "players", known))
-            })
-        };
-        self.pairings.iter().map(|[a, b]| Ok([place(a)?, place(b)?])).collect()
     }
 }
 

@@ -52,6 +52,7 @@ mod schedule;
 mod search_record;
 mod series;
 mod session;
+mod spec;
 mod standings;
 mod table;
 mod text;
@@ -74,6 +75,7 @@ pub use schedule::{
 };
 pub use search_record::{MoveSearch, SearchValue};
 pub use series::{PublishedResult, SeriesEstimate, SeriesGame, SeriesInfo, SeriesReport};
+pub use spec::{Pairings, RoundOptions, SpecError, TournamentSpec};
 pub use standings::{
     EntrantSummary, PairingSummary, RoundSummary, ScoreSummary, Standings, TerminationCounts, TestSummary,
 };

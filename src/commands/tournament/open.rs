@@ -17,7 +17,7 @@ use sternhalma_ggp::{MemoryBudget, Policy};
 
 use crate::args::player::{distances, roster};
 use crate::args::rule_set::read_rules;
-use crate::args::tournament::{GameSpec, PlayerEntry, PlayerKind, TournamentSpec};
+use crate::args::tournament::{GameSpec, PlannedTournament, PlayerEntry, PlayerKind};
 use crate::context::CommandContext;
 use crate::output::{counted, status};
 
@@ -26,11 +26,11 @@ use crate::output::{counted, status};
 /// protocol are added to `log`.
 pub fn open(
     ctx: &CommandContext,
-    spec: TournamentSpec,
+    spec: PlannedTournament,
     memory: &MemoryBudget,
     log: Option<&ProtocolLog>,
 ) -> Result<Tournament> {
-    let TournamentSpec { game, players, mut schedule, openings } = spec;
+    let PlannedTournament { game, players, mut schedule, openings } = spec;
     if log.is_some() && !players.iter().any(|player| matches!(player.kind(), Ok(PlayerKind::External(_)))) {
         bail!("--debug records the protocol of external programs, and no player is one; leave it out");
     }
