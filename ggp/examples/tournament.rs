@@ -12,6 +12,7 @@ use std::sync::atomic::AtomicBool;
 use sternhalma_ggp::arena::{
     Budget, Entrant, RulesEngine, Schedule, Tournament, pairing_text, progress_line, rules_backend,
 };
+use sternhalma_ggp::gdl::Rulesheet;
 use sternhalma_ggp::{MemoryBudget, Policy};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -21,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let names = [argument(1, "uct"), argument(2, "random")];
 
     // The backend: a rulesheet, and the policies of the players.
-    let rules = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
+    let rules = Rulesheet::parse(&std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?)?;
     let policies = names.iter().map(|name| name.parse()).collect::<Result<Vec<Policy>, _>>()?;
     // The network and the search trees take at most 1 GiB.
     let backend = rules_backend(&rules, RulesEngine::Auto, policies, &MemoryBudget::new(1 << 30))?;

@@ -15,7 +15,7 @@ use sternhalma_ggp::arena::{
     ArenaError, Backend, Budget, Entrant, GameLog, GameRecord, Origin, Pairings, RulesEngine, Schedule, Standings,
     TimeControl, Tournament, TournamentSpec, rules_backend, rulesheet_errors,
 };
-use sternhalma_ggp::gdl::read_rulesheet;
+use sternhalma_ggp::gdl::{Rulesheet, read_rulesheet};
 use sternhalma_ggp::messages::{excerpt, shorten_quotes, suggestion};
 use sternhalma_ggp::{MemoryBudget, Policy};
 
@@ -157,7 +157,8 @@ impl Arguments {
             let similar = suggestion(&name, "rule sets", RuleSet::OPTION_NAMES);
             place(format!("cannot read the rulesheet: {error}{similar}"))
         })?;
-        if let (false, Some(error)) = (self.lenient, rulesheet_errors(&text).first()) {
+        let sheet = Rulesheet::parse(&text).map_err(|error| place(message(&error)))?;
+        if let (false, Some(error)) = (self.lenient, rulesheet_errors(&sheet).first()) {
             return Err(place(format!("{error} lenient=True plays the rulesheet despite its errors")));
         }
         let engine = match (self.engine.as_str(), self.lock_step) {
@@ -180,7 +181,7 @@ impl Arguments {
             other => Err(wrong(format!("{}: only policies play rulesheets", other.label()))),
         };
         let policies = self.players.iter().map(policy).collect::<PyResult<_>>()?;
-        rules_backend(&text, engine, policies, memory).map_err(|error| place(message(&error)))
+        rules_backend(&sheet, engine, policies, memory).map_err(|error| place(message(&error)))
     }
 
     fn board_backend(&self, schedule: &mut Schedule, stop: &AtomicBool) -> PyResult<BoardBackend> {

@@ -63,6 +63,6 @@ pub use prover::{Prover, ProverError, ProverGame, ProverGameState, ProverLimits,
 pub use reasoner::{Goal, Reasoner};
 pub use syntax::{
     Atom, Code, Document, Expr, ExprKind, Finding, KifError, Literal, MAX_DEPTH, MAX_TERM_LENGTH, Place, Renaming,
-    Rule, RuleBound, Rules, RulesError, Severity, Term, find_name, scramble, shuffle,
+    Rule, RuleBound, Rules, RulesError, Rulesheet, Severity, Term, digest, find_name, scramble, shuffle,
 };
 pub use trace::{ReplayError, StateView, TraceEngine, TraceLine, replay_line, trace};

@@ -14,18 +14,19 @@
 //! use std::sync::atomic::AtomicBool;
 //! use sternhalma_ggp::MemoryBudget;
 //! use sternhalma_ggp::arena::{Budget, Entrant, RulesEngine, Schedule, Tournament, rules_backend};
+//! use sternhalma_ggp::gdl::Rulesheet;
 //!
-//! let rules = include_str!("../../games/tic-tac-toe.kif");
+//! let rules = Rulesheet::parse(include_str!("../../games/tic-tac-toe.kif"))?;
 //! let names = ["uct", "random"];
 //! let policies = names.map(|name| name.parse().unwrap()).to_vec();
-//! let backend = rules_backend(rules, RulesEngine::Auto, policies, &MemoryBudget::new(1 << 30))?;
+//! let backend = rules_backend(&rules, RulesEngine::Auto, policies, &MemoryBudget::new(1 << 30))?;
 //! let budget = Budget { playouts: Some(50), ..Budget::default() };
 //! let schedule = Schedule::new(names.map(Entrant::named).to_vec(), budget, 10);
 //! let tournament = Tournament::new(backend, schedule)?;
 //! let standings = tournament.run(None, NonZeroUsize::MIN, &AtomicBool::new(false), |_, _| ())?;
 //! assert_eq!(standings.score(0, 0).games, 10);
 //! assert!(standings.score(0, 0).rate() > 0.5);
-//! # Ok::<(), sternhalma_ggp::arena::ArenaError>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! For a game that is not a rulesheet, implement [`ArenaGame`] and [`Contestant`], and call [`run`]

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use serde_json::{Value, json};
 use sternhalma_game::{Limits, MemoryBudget};
 use sternhalma_gdl::network::{LaneGame, Network, NetworkGame};
-use sternhalma_gdl::{CheckOptions, Finding, ProverGame, ProverLimits, Reasoner, Rules, Severity, check};
+use sternhalma_gdl::{CheckOptions, Finding, ProverGame, ProverLimits, Reasoner, Rulesheet, Severity, digest};
 
 use super::openings::check_openings;
 use super::run::run;
@@ -39,11 +39,11 @@ pub enum RulesEngine {
 /// The number of random matches with which a rulesheet is checked before a tournament.
 const CHECK_MATCHES: u64 = 3;
 
-/// Returns the errors that [`check`] finds in a rulesheet with few random matches. The results of such a rulesheet
+/// Returns the errors that [`Rulesheet::check`] finds in a rulesheet with few random matches. The results of such a rulesheet
 /// may be meaningless.
-pub fn rulesheet_errors(text: &str) -> Vec<Finding> {
+pub fn rulesheet_errors(sheet: &Rulesheet) -> Vec<Finding> {
     let options = CheckOptions { playouts: CHECK_MATCHES, ..CheckOptions::default() };
-    let mut findings = check(text, &options);
+    let mut findings = sheet.check(&options);
     findings.retain(|finding| finding.severity == Severity::Error);
     findings
 }
@@ -54,13 +54,13 @@ pub fn rulesheet_errors(text: &str) -> Vec<Finding> {
 /// # Errors
 /// Returns an error if the rulesheet is invalid or the engine cannot play it.
 pub fn rules_backend(
-    text: &str,
+    sheet: &Rulesheet,
     engine: RulesEngine,
     policies: Vec<Policy>,
     memory: &MemoryBudget,
 ) -> Result<Box<dyn Backend>, ArenaError> {
-    let rules = Rules::parse(text).map_err(rules_error)?;
-    let compile = || Network::within(&rules, memory.limit() / 2, &AtomicBool::new(false));
+    let rules = sheet.rules().map_err(rules_error)?;
+    let compile = || Network::within(rules, memory.limit() / 2, &AtomicBool::new(false));
     let mut notice = None;
     let network = match engine {
         RulesEngine::Prover => None,
@@ -68,13 +68,13 @@ pub fn rules_backend(
         RulesEngine::Network | RulesEngine::LockStep(_) => Some(compile().map_err(rules_error)?),
     };
     let policies = policies.into_iter().map(|policy| policy.within(memory)).collect();
-    let digest = digest(text);
+    let digest = sheet.digest().to_owned();
     let Some(network) = network else {
         let limits = ProverLimits { memory: memory.part(memory.limit() / 2), ..ProverLimits::default() };
-        let game = ProverGame::bounded(&rules, &limits).map_err(rules_error)?;
+        let game = ProverGame::bounded(rules, &limits).map_err(rules_error)?;
         return Ok(Box::new(RulesBackend { game, engine: "prover", digest, policies, lock_step: None, notice }));
     };
-    let game = NetworkGame::new(network).with_rules(rules).within(memory);
+    let game = NetworkGame::new(network).with_rules(rules.clone()).within(memory);
     let lock_step = match engine {
         RulesEngine::LockStep(games) => {
             let lanes = LaneGame::new(&game).within(memory);
@@ -87,11 +87,6 @@ pub fn rules_backend(
 
 fn rules_error(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> ArenaError {
     ArenaError::Rules(error.into())
-}
-
-/// Returns the digest that identifies a rulesheet in a log.
-fn digest(rules: &str) -> String {
-    format!("{:032x}", xxhash_rust::xxh3::xxh3_128(rules.as_bytes()))
 }
 
 /// Replaces the text of a rulesheet by its digest. Older logs contain the text.

@@ -13,6 +13,7 @@ use sternhalma_ggp::arena::{
     Budget, Entrant, GameId, GameLog, GameRecord, Origin, RulesEngine, Schedule, SprtSpec, Standings, Termination,
     Totals, Tournament, rules_backend,
 };
+use sternhalma_ggp::gdl::Rulesheet;
 use tempfile::TempDir;
 
 use crate::client::TestServer;
@@ -22,7 +23,8 @@ fn play_rulesheet(log: &Path) -> Standings {
     let rules = include_str!("../../../ggp/games/tic-tac-toe.kif");
     let names = ["uct", "random"];
     let policies = names.map(|name| name.parse().unwrap()).to_vec();
-    let backend = rules_backend(rules, RulesEngine::Auto, policies, &MemoryBudget::new(1 << 30)).unwrap();
+    let sheet = Rulesheet::parse(rules).unwrap();
+    let backend = rules_backend(&sheet, RulesEngine::Auto, policies, &MemoryBudget::new(1 << 30)).unwrap();
     let budget = Budget { playouts: Some(20), ..Budget::default() };
     let schedule = Schedule::new(names.map(Entrant::named).to_vec(), budget, 10);
     let tournament = Tournament::new(backend, schedule).unwrap();
@@ -158,7 +160,8 @@ fn the_course_of_a_sequential_test_has_a_point_per_pair() {
     let logs = tempfile::tempdir().unwrap();
     let rules = include_str!("../../../ggp/games/tic-tac-toe.kif");
     let policies = ["uct", "random"].map(|name| name.parse().unwrap()).to_vec();
-    let backend = rules_backend(rules, RulesEngine::Auto, policies, &MemoryBudget::new(1 << 30)).unwrap();
+    let sheet = Rulesheet::parse(rules).unwrap();
+    let backend = rules_backend(&sheet, RulesEngine::Auto, policies, &MemoryBudget::new(1 << 30)).unwrap();
     let budget = Budget { playouts: Some(5), ..Budget::default() };
     let mut schedule = Schedule::new(["uct", "random"].map(Entrant::named).to_vec(), budget, 40);
     schedule.test = Some(SprtSpec { nelo: [0.0, 10.0], alpha: 0.05, beta: 0.05 });

@@ -12,6 +12,7 @@ use sternhalma_engine::{Distances, GameSetup};
 use sternhalma_ggp::arena::{
     ArenaError, Backend, Origin, RulesEngine, Schedule, Tournament, rules_backend, rulesheet_errors,
 };
+use sternhalma_ggp::gdl::Rulesheet;
 use sternhalma_ggp::policy::removal_notice;
 use sternhalma_ggp::{MemoryBudget, Policy};
 
@@ -75,11 +76,12 @@ fn open_rules(
             bail!("{command}: a UGI program can only play Chinese Checkers; for rulesheets use `ggp-match`")
         }
     };
+    let sheet = Rulesheet::parse(&text).with_context(|| path.display().to_string())?;
     if !lenient {
-        refuse_invalid(&text).with_context(|| path.display().to_string())?;
+        refuse_invalid(&sheet).with_context(|| path.display().to_string())?;
     }
     let policies = players.iter().map(policy).collect::<Result<_>>()?;
-    let backend = rules_backend(&text, engine, policies, memory).with_context(|| path.display().to_string())?;
+    let backend = rules_backend(&sheet, engine, policies, memory).with_context(|| path.display().to_string())?;
     if let Some(reason) = backend.notice() {
         status!("{}: the prover plays it, which is slow: {reason}", path.display());
     }
@@ -87,8 +89,8 @@ fn open_rules(
 }
 
 /// Refuses a rulesheet in which `gdl check` finds an error.
-fn refuse_invalid(text: &str) -> Result<()> {
-    match &rulesheet_errors(text)[..] {
+fn refuse_invalid(sheet: &Rulesheet) -> Result<()> {
+    match &rulesheet_errors(sheet)[..] {
         [] => Ok(()),
         [error] => bail!("{error} --lenient plays the rulesheet despite the error"),
         [error, rest @ ..] => bail!(

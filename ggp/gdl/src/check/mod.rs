@@ -9,7 +9,7 @@ mod tests;
 use random_play::simulate;
 
 use super::network::Network;
-use super::syntax::{Code, Document, Finding, Place, Rules, Severity, has_error};
+use super::syntax::{Code, Finding, Place, Rules, Rulesheet, Severity, has_error};
 use static_check::StaticCheck;
 
 pub use options::CheckOptions;
@@ -28,29 +28,35 @@ pub use options::CheckOptions;
 /// assert_eq!(findings[0].to_string(), "1:1: error[unsafe]: No positive literal of the body binds ?x.");
 /// ```
 pub fn check(text: &str, options: &CheckOptions) -> Vec<Finding> {
-    let document = match Document::parse(text) {
-        Ok(document) => document,
-        Err(error) => return vec![error.into()],
-    };
-    let (rules, mut findings) = Rules::examine(&document);
-    findings.extend(StaticCheck::new(&rules, options.fragment).run());
-    accept_negation(&rules, &mut findings, options);
-    let is_game = rules.iter().any(|rule| rule.head.name == "role");
-    if options.lenient && is_game && Rules::from_document(&document).is_ok() {
-        let played = simulate(&rules, options);
-        if !played.iter().any(|finding| STOPS.contains(&finding.code)) {
-            findings.iter_mut().for_each(|finding| finding.severity = Severity::Warning);
-        }
-        let tolerated = |finding: &Finding| ![Code::NoLegalMove, Code::Refused].contains(&finding.code);
-        findings.extend(played.into_iter().map(|finding| match tolerated(&finding) {
-            true => Finding { severity: Severity::Warning, ..finding },
-            false => finding,
-        }));
-    } else if is_game && !has_error(&findings) {
-        findings.extend(simulate(&rules, options));
+    match Rulesheet::parse(text) {
+        Ok(sheet) => sheet.check(options),
+        Err(error) => vec![error.into()],
     }
-    findings.sort_by_key(|finding| finding.place.unwrap_or(Place { line: u32::MAX, column: 0 }));
-    findings
+}
+
+impl Rulesheet {
+    /// Returns the errors and warnings about the rulesheet, as [`check()`] does about a text.
+    pub fn check(&self, options: &CheckOptions) -> Vec<Finding> {
+        let (rules, mut findings) = (self.converted_rules(), self.findings().to_vec());
+        findings.extend(StaticCheck::new(rules, options.fragment).run());
+        accept_negation(rules, &mut findings, options);
+        let is_game = rules.iter().any(|rule| rule.head.name == "role");
+        if options.lenient && is_game && self.rules().is_ok() {
+            let played = simulate(rules, options);
+            if !played.iter().any(|finding| STOPS.contains(&finding.code)) {
+                findings.iter_mut().for_each(|finding| finding.severity = Severity::Warning);
+            }
+            let tolerated = |finding: &Finding| ![Code::NoLegalMove, Code::Refused].contains(&finding.code);
+            findings.extend(played.into_iter().map(|finding| match tolerated(&finding) {
+                true => Finding { severity: Severity::Warning, ..finding },
+                false => finding,
+            }));
+        } else if is_game && !has_error(&findings) {
+            findings.extend(simulate(rules, options));
+        }
+        findings.sort_by_key(|finding| finding.place.unwrap_or(Place { line: u32::MAX, column: 0 }));
+        findings
+    }
 }
 
 /// The findings of a simulation in which some match did not end.

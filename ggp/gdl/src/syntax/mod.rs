@@ -6,6 +6,7 @@ mod diagnostics;
 mod kif;
 mod names;
 mod rules;
+mod rulesheet;
 mod scramble;
 mod terms;
 
@@ -18,6 +19,7 @@ pub use kif::{Document, Expr, ExprKind, KifError, MAX_DEPTH, MAX_TERM_LENGTH, Pl
 pub use names::find_name;
 pub(super) use rules::{RELATIONS, has_error};
 pub use rules::{Rules, RulesError};
+pub use rulesheet::{Rulesheet, digest};
 pub use scramble::{Renaming, scramble, shuffle};
 pub(super) use terms::for_each_atom;
 pub use terms::{Atom, Literal, Rule, Term};

@@ -65,21 +65,19 @@ impl Rules {
     /// Returns the first statement that is neither a fact nor a rule, or that
     /// exceeds a bound of rules.
     pub fn from_document(document: &Document) -> Result<Rules, RulesError> {
-        let mut converter = Converter::default();
-        let rules = converter.rules(document);
-        match converter.dropped {
-            Some(finding) => Err(RulesError::Statement(Box::new(finding))),
-            None => Ok(rules),
+        match Rules::converted(document) {
+            (_, _, Some(dropped)) => Err(RulesError::Statement(Box::new(dropped))),
+            (rules, _, None) => Ok(rules),
         }
     }
 
-    /// Returns the statements that can be converted, and all findings about the
-    /// text.
-    pub(crate) fn examine(document: &Document) -> (Rules, Vec<Finding>) {
+    /// Returns the statements that can be converted, all findings about the text, and the first finding that made the
+    /// conversion omit something.
+    pub(super) fn converted(document: &Document) -> (Rules, Vec<Finding>, Option<Finding>) {
         let mut converter = Converter::default();
         let rules = converter.rules(document);
         converter.report_parentheses();
-        (rules, converter.findings)
+        (rules, converter.findings, converter.dropped)
     }
 
     /// Returns the facts and rules in the order of the text.

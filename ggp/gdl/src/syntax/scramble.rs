@@ -112,7 +112,7 @@ enum GoalValues {
 
 impl GoalValues {
     fn of(document: &Document) -> GoalValues {
-        let (rules, _) = Rules::examine(document);
+        let (rules, ..) = Rules::converted(document);
         let values = rules.iter().filter(|rule| rule.head.name == "goal").map(|rule| match &rule.head.args[1] {
             Term::Constant(value) => Some(value.clone()),
             _ => None,
