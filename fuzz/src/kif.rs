@@ -1,28 +1,29 @@
 //! The rulesheet parser and checker under arbitrary input.
 
-use sternhalma_ggp::gdl::{CheckOptions, Document, KifError, Place, Rules, RulesError, Severity, check};
+use sternhalma_ggp::gdl::{CheckOptions, Document, KifError, Place, RulesError, Rulesheet, Severity};
 
 /// Parses and checks the bytes as a rulesheet.
 ///
 /// Invalid UTF-8 is replaced by replacement characters, as in a server.
 pub fn target(bytes: &[u8]) {
     let text = &*String::from_utf8_lossy(bytes);
-    match Document::parse(text) {
-        Ok(document) => assert_round_trip(&document),
-        Err(error) => assert_error_place(text, &error),
-    }
-    let findings = check(text, &CheckOptions { playouts: 0, ..CheckOptions::default() });
+    let sheet = match Rulesheet::parse(text) {
+        Ok(sheet) => sheet,
+        Err(error) => return assert_error_place(text, &error),
+    };
+    assert_round_trip(sheet.document());
+    let findings = sheet.check(&CheckOptions { playouts: 0, ..CheckOptions::default() });
     for place in findings.iter().filter_map(|finding| finding.place) {
         assert!(character(text, place).is_some(), "{place} is not in the text");
     }
     let valid = findings.iter().all(|finding| finding.severity != Severity::Error);
-    match Rules::parse(text) {
+    match sheet.rules() {
         Ok(_) => {}
         Err(RulesError::Statement(finding)) => assert!(findings.contains(&finding), "not reported by check: {finding}"),
         Err(error) => assert!(!valid, "reported as valid but refused: {error}"),
     }
     let lenient = CheckOptions { lenient: true, playouts: 0, ..CheckOptions::default() };
-    let lenient_findings = check(text, &lenient);
+    let lenient_findings = sheet.check(&lenient);
     assert_eq!(lenient_findings.len(), findings.len(), "`lenient` changes the findings");
     assert!(!valid || lenient_findings.iter().all(|finding| finding.severity != Severity::Error));
 }

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use rand::SeedableRng;
 use rayon::prelude::*;
 use sternhalma_ggp::gdl::network::{Lanes, LanesError, Network, NetworkGame, NetworkState, Playouts};
-use sternhalma_ggp::gdl::{CheckOptions, GAMES, Goal, Reasoner, Rules, find_name};
+use sternhalma_ggp::gdl::{CheckOptions, GAMES, Goal, Reasoner, Rulesheet, Severity, find_name};
 use sternhalma_ggp::messages::excerpt;
 use sternhalma_ggp::policy::{PolicyGame, SearchTask};
 use sternhalma_ggp::util::FluentSet;
@@ -30,13 +30,21 @@ type Finding = (&'static str, String, String, Option<u32>, Option<u32>);
 /// Returns the errors and warnings about a rulesheet.
 #[pyfunction]
 pub fn check(py: Python<'_>, text: &str, lenient: bool) -> Vec<Finding> {
-    let options = CheckOptions { lenient, ..CheckOptions::default() };
-    let findings = py.detach(|| sternhalma_ggp::gdl::check(text, &options));
+    py.detach(|| checked(text, lenient)).0
+}
+
+/// Returns the findings about a rulesheet, and the rulesheet if none of them is an error.
+fn checked(text: &str, lenient: bool) -> (Vec<Finding>, Option<Rulesheet>) {
+    let (findings, sheet) = match Rulesheet::parse(text) {
+        Ok(sheet) => (sheet.check(&CheckOptions { lenient, ..CheckOptions::default() }), Some(sheet)),
+        Err(error) => (vec![error.into()], None),
+    };
+    let is_valid = findings.iter().all(|finding| finding.severity != Severity::Error);
     let row = |finding: sternhalma_ggp::gdl::Finding| {
         let (line, column) = finding.place.map(|place| (place.line, place.column)).unzip();
         (finding.code.name(), finding.severity.to_string(), finding.message, line, column)
     };
-    findings.into_iter().map(row).collect()
+    (findings.into_iter().map(row).collect(), sheet.filter(|_| is_valid))
 }
 
 /// Returns the texts of the rulesheets of this project by name.
@@ -78,14 +86,17 @@ impl Game {
 
 #[pymethods]
 impl Game {
-    #[new]
-    fn new(py: Python<'_>, text: &str) -> PyResult<Game> {
+    /// Returns the findings about a rulesheet, and its game if none of them is an error.
+    #[staticmethod]
+    fn checked(py: Python<'_>, text: &str, lenient: bool) -> PyResult<(Vec<Finding>, Option<Game>)> {
         let wrong = |error: &dyn std::error::Error| exceptions::RulesheetError::new_err(message(error));
-        let rules = Rules::parse(text).map_err(|error| wrong(&error))?;
-        let network = run_until_stopped(py, |stop| Network::unless(&rules, stop))?;
+        let (findings, sheet) = py.detach(|| checked(text, lenient));
+        let Some(sheet) = sheet else { return Ok((findings, None)) };
+        let rules = sheet.rules().map_err(|error| wrong(&error))?;
+        let network = run_until_stopped(py, |stop| Network::unless(rules, stop))?;
         let network = network.map_err(|error| wrong(&error))?;
-        let game = Arc::new(NetworkGame::new(network).with_rules(rules));
-        Ok(Game { game, lanes: OnceLock::new() })
+        let game = Arc::new(NetworkGame::new(network).with_rules(rules.clone()));
+        Ok((findings, Some(Game { game, lanes: OnceLock::new() })))
     }
 
     /// The names of the roles.

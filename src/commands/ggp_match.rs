@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result, anyhow, bail};
 use rand::SeedableRng;
 use sternhalma_ggp::Rng;
-use sternhalma_ggp::gdl::{Document, ProverGame, Renaming, Rules};
+use sternhalma_ggp::gdl::{ProverGame, Renaming, Rulesheet};
 use sternhalma_ggp::protocol::http::HttpTransport;
 use sternhalma_ggp::protocol::{MatchConfig, MatchEnd, MatchRecord, play_match};
 
@@ -46,10 +46,8 @@ pub struct Args {
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let file = args.game.display();
-    let text = read_rulesheet(&args.game)?;
-    let document = Document::parse(&text).with_context(|| file.to_string())?;
-    let rules = Rules::from_document(&document).with_context(|| file.to_string())?;
-    let game = ProverGame::new(&rules).with_context(|| file.to_string())?;
+    let sheet = Rulesheet::parse(&read_rulesheet(&args.game)?).with_context(|| file.to_string())?;
+    let game = ProverGame::new(sheet.rules().with_context(|| file.to_string())?).with_context(|| file.to_string())?;
     if let Some(player) = args.players.iter().find(|player| !is_address(player)) {
         bail!("`{player}` is not an address; expected HOST:PORT");
     }
@@ -62,12 +60,12 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         play: args.play_clock,
         steps: args.steps,
         seed: args.seed,
-        renaming: args.scramble.then(|| Renaming::random(&document, &mut Rng::seed_from_u64(args.seed))),
+        renaming: args.scramble.then(|| Renaming::random(sheet.document(), &mut Rng::seed_from_u64(args.seed))),
     };
     let stop = ctx.stop()?;
     let mut peers = HttpTransport::new(args.players.clone(), stop.clone())?;
     let log = |line: &str| status!("{}", line.replace(char::is_control, " "));
-    let record = play_match(&game, &document, &terms, &mut peers, &stop, &log)?;
+    let record = play_match(&game, sheet.document(), &terms, &mut peers, &stop, &log)?;
     status!("{}", result_line(&record));
     output::print_json(&record)?;
     let absent: Vec<&str> = record.absent_players().collect();

@@ -7,7 +7,7 @@ use std::fs;
 use crate::common::{collection, files, legal_texts, own, own_dir, prover, public_lengths};
 use rand::SeedableRng;
 use sternhalma_ggp::Rng;
-use sternhalma_ggp::gdl::{CheckOptions, Document, Expr, ExprKind, Goal, Prover, ProverState, check};
+use sternhalma_ggp::gdl::{CheckOptions, Document, Expr, ExprKind, Goal, Prover, ProverState, Rules, Rulesheet, check};
 
 #[test]
 fn all_are_valid() {
@@ -15,6 +15,34 @@ fn all_are_valid() {
     assert!(games.len() >= 15, "{}", games.len());
     for (name, path) in games {
         assert_eq!(check(&fs::read_to_string(path).unwrap(), &CheckOptions::default()), [], "{name}");
+    }
+}
+
+/// Asserts that a rulesheet has the document, rules and findings of its text, and that its digest has not changed.
+fn assert_sheet_of(text: &str, digest: Option<&str>) {
+    let sheet = Rulesheet::parse(text).unwrap();
+    let options = CheckOptions { playouts: 0, ..CheckOptions::default() };
+    assert_eq!(*sheet.document(), Document::parse(text).unwrap());
+    assert_eq!(sheet.rules().cloned(), Rules::parse(text));
+    assert_eq!(sheet.check(&options), check(text, &options));
+    assert_eq!(sheet.check(&options), sheet.check(&options), "a check changes the rulesheet");
+    digest.inspect(|&digest| assert_eq!(sheet.digest(), digest));
+}
+
+#[test]
+fn a_rulesheet_has_what_its_text_has() {
+    for (_, path) in files(&own_dir(), ".kif") {
+        assert_sheet_of(&fs::read_to_string(path).unwrap(), None);
+    }
+    // Published logs name this rulesheet by its digest.
+    let valid = "(role a) (role b) (init on) (<= (legal ?r go) (role ?r)) (next off) (<= terminal (true off)) \
+                 (<= (goal ?r 50) (role ?r))";
+    assert_sheet_of(valid, Some("31cf60b11be39ecbff33c60925ca21b9"));
+    for (text, error) in
+        [("(role a) (legal)", true), ("(role a) (<=)", true), ("(role (a))", false), ("(<= (init a))", false)]
+    {
+        assert_sheet_of(text, None);
+        assert_eq!(Rulesheet::parse(text).unwrap().rules().is_err(), error, "{text}");
     }
 }
 

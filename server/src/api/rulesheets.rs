@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use sternhalma_ggp::gdl::{
-    CheckOptions, Finding, Goal, Prover, ProverError, ProverLimits, ProverState, Rules, TermId, check,
+    CheckOptions, Finding, Goal, Prover, ProverError, ProverLimits, ProverState, Rules, RulesError, Rulesheet, TermId,
 };
 
 use crate::app::App;
@@ -36,10 +36,10 @@ pub struct RulesheetRow {
 }
 
 impl RulesheetRow {
-    fn new(name: String, source: Source, text: Result<String, ApiError>, limits: &ProverLimits) -> RulesheetRow {
+    fn new(name: String, source: Source, rules: Result<Rules, ApiError>, limits: &ProverLimits) -> RulesheetRow {
         let limits = ProverLimits { rows: LISTING_ROWS, ..limits.clone() };
-        let roles = text.and_then(|text| {
-            let prover = prover(&rules(&text)?, &limits)?;
+        let roles = rules.and_then(|rules| {
+            let prover = prover(&rules, &limits)?;
             texts(&prover, prover.roles())
         });
         match roles {
@@ -56,8 +56,8 @@ pub async fn list(
     let shared = app.clone();
     let list = move |limits: &ProverLimits| {
         let row = |(name, source): (String, Source)| {
-            let text = shared.rulesheets.read(&name).map(|(text, _)| text);
-            RulesheetRow::new(name, source, text, limits)
+            let rules = shared.rulesheets.read(&name).and_then(|(text, _)| rules(&text));
+            RulesheetRow::new(name, source, rules, limits)
         };
         Ok(Json(Rulesheets { rulesheets: shared.rulesheets.names()?.into_iter().map(row).collect() }))
     };
@@ -109,9 +109,12 @@ pub async fn rulesheet(
             interrupt: limits.interrupt.clone(),
             ..CheckOptions::default()
         };
-        let findings = check(&text, &options).into_iter().map(FindingRow::from).collect();
-        let row = RulesheetRow::new(name, source, Ok(text.clone()), limits);
-        Ok(Json(RulesheetDetails { row, text, findings }))
+        let (findings, rules) = match Rulesheet::parse(&text) {
+            Ok(sheet) => (sheet.check(&options), sheet.rules().cloned()),
+            Err(error) => (vec![error.clone().into()], Err(error.into())),
+        };
+        let row = RulesheetRow::new(name, source, rules.map_err(invalid), limits);
+        Ok(Json(RulesheetDetails { row, text, findings: findings.into_iter().map(FindingRow::from).collect() }))
     };
     app.proofs.run(details).await
 }
@@ -290,7 +293,11 @@ fn sorted(mut texts: Vec<String>) -> Vec<String> {
 /// # Errors
 /// If the text is no rulesheet.
 pub fn rules(text: &str) -> Result<Rules, ApiError> {
-    Rules::parse(text).map_err(|error| ApiError::invalid(format!("the rulesheet is invalid: {error}")))
+    Rules::parse(text).map_err(invalid)
+}
+
+fn invalid(error: RulesError) -> ApiError {
+    ApiError::invalid(format!("the rulesheet is invalid: {error}"))
 }
 
 fn prover(rules: &Rules, limits: &ProverLimits) -> Result<Prover, ApiError> {

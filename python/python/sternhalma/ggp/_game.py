@@ -102,12 +102,13 @@ class Game(Immutable):
     def __init__(self, text: str, *, lenient: bool = False) -> None:
         self.text = text
         self._lenient = lenient
-        self.findings = check(text, lenient=lenient)
-        errors = [finding for finding in self.findings if finding.severity == "error"]
-        if errors:
+        findings, native = _native.Game.checked(text, lenient)
+        self.findings = [Finding(*row) for row in findings]
+        if native is None:
+            errors = [finding for finding in self.findings if finding.severity == "error"]
             more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
             raise RulesheetError(f"{errors[0]}{more}", self.findings)
-        self._native = _native.Game(text)
+        self._native = native
         self.roles = tuple(self._native.roles)
         self.fluents = tuple(self._native.fluents)
         moves = self._native.moves
