@@ -37,8 +37,8 @@ mod rules;
 
 pub use distances::{Distances, DrawIn};
 pub use players::{
-    AllocationError, AnalysedMove, Choice, Config, ConfigError, EnginePlayer, Follower, Level, PrepareError,
-    PreparedPlayer, Roster, SearchInfo, SearchObserver, SearchValue, analyse, analyse_watched, learned,
+    AllocationError, AnalysedMove, Choice, Config, ConfigError, EnginePlayer, Follower, Level, LevelError,
+    PrepareError, PreparedPlayer, Roster, SearchInfo, SearchObserver, SearchValue, analyse, analyse_watched, learned,
 };
 pub use protocol::{external, ugi};
 pub use record::GameHistory;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use sternhalma_data::Board;
-use sternhalma_engine::ugi::{UgiCommand, UgiHost, UgiSession, UgiSettings};
+use sternhalma_engine::ugi::{HostError, UgiCommand, UgiHost, UgiSession, UgiSettings};
 use sternhalma_engine::{Config, EnginePlayer, GameSetup, Roster};
 use sternhalma_ggp::MemoryBudget;
 
@@ -19,13 +19,10 @@ static ROSTER: LazyLock<Roster> = LazyLock::new(Roster::built_in);
 struct QuickPlayers;
 
 impl UgiHost for QuickPlayers {
-    fn player(&mut self, config: &Config, setup: GameSetup) -> Result<Box<dyn EnginePlayer>, String> {
+    fn player(&mut self, config: &Config, setup: GameSetup) -> Result<Box<dyn EnginePlayer>, HostError> {
         match config {
-            Config::Greedy | Config::Random => {
-                let player = config.prepare(setup, None).map_err(|error| error.to_string())?;
-                player.start(&MemoryBudget::unlimited()).map_err(|error| error.to_string())
-            }
-            _ => Err("this player is too slow".to_owned()),
+            Config::Greedy | Config::Random => Ok(config.prepare(setup, None)?.start(&MemoryBudget::unlimited())?),
+            _ => Err("this player is too slow".into()),
         }
     }
 
@@ -39,7 +36,7 @@ impl UgiHost for QuickPlayers {
         1 << 20
     }
 
-    fn set_memory(&mut self, _bytes: u64) -> Result<(), String> {
+    fn set_memory(&mut self, _bytes: u64) -> Result<(), HostError> {
         Ok(())
     }
 }

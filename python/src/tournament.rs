@@ -99,7 +99,7 @@ impl Contender {
 impl Arguments {
     fn budget(&self) -> PyResult<Budget> {
         let time = self.clock.as_deref().map(str::parse::<TimeControl>).transpose();
-        let time = time.map_err(|error| PyValueError::new_err(shorten_quotes(&error)))?;
+        let time = time.map_err(|error| PyValueError::new_err(message(&error)))?;
         let (nodes, playouts, depth) = (self.nodes, self.playouts, self.depth);
         Ok(Budget { nodes, playouts, depth, movetime: self.milliseconds, time })
     }

@@ -30,7 +30,7 @@ impl Placed {
             (_, Some(board)) => board.parse_position(text)?,
             (false, None) => default()?.parse_position(text)?,
         };
-        let board = board_of(&position).map_err(ApiError::invalid)?;
+        let board = board_of(&position)?;
         let game = ChineseCheckers::new(board, Filter::All).with_rules(rules);
         let history = GameHistory::at(game, position).ok_or_else(|| ApiError::invalid("no game has this position"))?;
         Ok(Placed { history })

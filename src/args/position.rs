@@ -118,7 +118,7 @@ pub fn with_file_context<T>(text: &str, parsed: Result<T, impl Into<Error>>) -> 
 
 /// Returns the rules of the board of a position.
 pub fn rules(position: &Position) -> Result<ChineseCheckers> {
-    Ok(ChineseCheckers::new(board_of(position).map_err(Error::msg)?, Filter::All))
+    Ok(ChineseCheckers::new(board_of(position)?, Filter::All))
 }
 
 /// Reads the game of a file.

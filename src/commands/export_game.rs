@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use indicatif::HumanBytes;
 use sternhalma_data::table::Coverage;
 use sternhalma_data::{Board, Table};
@@ -63,7 +63,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         Some(number) => read_logged(&args.record, number)?,
         None => read_record(&args.record)?,
     };
-    let board = board_of(&game.start).map_err(|reason| anyhow!(reason))?;
+    let board = board_of(&game.start)?;
     let table = args.open_table(ctx, board)?;
     let inputs: Vec<&Path> = table.iter().map(|table| table.path()).chain([&*args.record]).collect();
     let create = || ctx.output(&args.output, args.force, &inputs);

@@ -1,4 +1,4 @@
-use anyhow::{Error, Result};
+use anyhow::Result;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use sternhalma_data::RuleSet;
@@ -81,7 +81,7 @@ impl MovePositionArgs {
         if rules == RuleSet::Paper {
             return Ok((position, Rules(None)));
         }
-        let seal = SealRule::of(rules, board_of(&position).map_err(Error::msg)?);
+        let seal = SealRule::of(rules, board_of(&position)?);
         Ok((position, Rules(seal)))
     }
 }

@@ -121,7 +121,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
             stop.store(true, Relaxed);
         }
     };
-    let tuned = tune(&setup.tuning, &setup.players(), args.seed, &known, play, report).map_err(|why| anyhow!(why))?;
+    let tuned = tune(&setup.tuning, &setup.players(), args.seed, &known, play, report)?;
     if let Some(log) = &log {
         log.sync()?;
     }

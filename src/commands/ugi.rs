@@ -6,7 +6,7 @@ use sternhalma_builder::check_memory;
 use sternhalma_data::table::Coverage;
 use sternhalma_data::{Board, RuleSet};
 use sternhalma_engine::external::check_compliance;
-use sternhalma_engine::ugi::{UgiHost, UgiSession, UgiSettings};
+use sternhalma_engine::ugi::{HostError, UgiHost, UgiSession, UgiSettings};
 use sternhalma_engine::{ChineseCheckers, Config, EnginePlayer, Filter, GameSetup};
 use sternhalma_ggp::MemoryBudget;
 use sternhalma_ggp::arena::MOVE_NODES;
@@ -93,14 +93,14 @@ struct Host<'a> {
 }
 
 impl UgiHost for Host<'_> {
-    fn player(&mut self, config: &Config, setup: GameSetup) -> Result<Box<dyn EnginePlayer>, String> {
+    fn player(&mut self, config: &Config, setup: GameSetup) -> Result<Box<dyn EnginePlayer>, HostError> {
         self.used = MemoryBudget::new(self.memory);
         let start = || -> Result<Box<dyn EnginePlayer>> {
             let (board, configs) = (setup.board.for_two()?, std::slice::from_ref(config));
             let distances = self.players.distances(&self.ctx, board, configs, Coverage::Prefix)?;
             Ok(config.prepare(setup, distances.as_ref())?.start(&self.used)?)
         };
-        start().map_err(|error| one_line(&error))
+        start().map_err(|error| one_line(&error).into())
     }
 
     fn tables_dir(&self) -> Option<PathBuf> {
@@ -111,7 +111,7 @@ impl UgiHost for Host<'_> {
         self.memory
     }
 
-    fn set_memory(&mut self, bytes: u64) -> Result<(), String> {
+    fn set_memory(&mut self, bytes: u64) -> Result<(), HostError> {
         // The present limit was checked before. The memory of the present player is free before that of the next is
         // allocated.
         if bytes > self.memory {

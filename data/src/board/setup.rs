@@ -49,6 +49,14 @@ pub enum BoardError {
         /// The number of pieces.
         pieces: u8,
     },
+    /// The armies of a position differ in size.
+    #[error("expected armies of the same size, got {x} and {o} pieces")]
+    UnequalArmies {
+        /// The pieces of the player `x`.
+        x: usize,
+        /// The pieces of the player `o`.
+        o: usize,
+    },
     /// A prefix has fewer cells than the army or more than the board.
     #[error("expected a prefix of {pieces} to {cells} cells for {pieces} pieces on {cells} cells, got {within}")]
     Within {

@@ -10,4 +10,4 @@ pub use backend::{BoardBackend, BoardPlayer, ExternalCommand, introduce};
 pub use contest::EngineContestant;
 pub use machine::machine_rate;
 pub use openings::{BalanceTest, DistinctOpenings, MAX_UNBALANCED, OpeningSearch, OpeningShortage};
-pub use tune::{ClimbParameter, HillClimb, Trial, TuningSetup, tune};
+pub use tune::{ClimbParameter, HillClimb, Trial, TuningError, TuningSetup, tune};

@@ -9,6 +9,7 @@
 use serde::{Deserialize, Serialize};
 use sternhalma_ggp::arena::{LogEntry, Schedule, derive_seed};
 use sternhalma_ggp::statistics::Score;
+use thiserror::Error;
 
 use crate::players::{Config, PlayoutEnd};
 
@@ -97,6 +98,36 @@ impl LogEntry for Trial {
     }
 }
 
+/// The reason why players cannot be tuned.
+#[derive(Clone, PartialEq, Debug, Error)]
+#[non_exhaustive]
+pub enum TuningError {
+    /// A value of the tuning is not permitted.
+    #[error("{name}: expected a number from {least} to {most}, got `{value}`")]
+    Value {
+        /// The name of the value.
+        name: String,
+        /// The smallest permitted value.
+        least: f64,
+        /// The largest permitted value.
+        most: f64,
+        /// The value.
+        value: f64,
+    },
+    /// A player is no UCT player.
+    #[error("only UCT players have parameters to tune")]
+    NotUct,
+    /// There is no player.
+    #[error("there is no player to tune")]
+    NoPlayer,
+    /// The player has no number of this name.
+    #[error("the player has no number `{0}`")]
+    NoNumber(String),
+    /// A player does not have a value of a parameter.
+    #[error("{0}")]
+    Parameter(String),
+}
+
 impl HillClimb {
     /// Returns the built-in passes, parameters and ranges.
     pub fn built_in() -> HillClimb {
@@ -108,10 +139,10 @@ impl HillClimb {
     /// # Errors
     ///
     /// Returns the first value that is not permitted, with its bounds.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), TuningError> {
         let number = |name: &str, value: f64, [least, most]: [f64; 2]| match (least..=most).contains(&value) {
             true => Ok(()),
-            false => Err(format!("{name}: expected a number from {least} to {most}, got `{value}`")),
+            false => Err(TuningError::Value { name: name.to_owned(), least, most, value }),
         };
         number("passes", self.passes.into(), [1.0, 1000.0])?;
         number("shrink", self.shrink, [0.001, 1.0])?;
@@ -165,17 +196,17 @@ pub fn tune(
     known: &[Trial],
     mut play: impl FnMut(&Config, &Config, u64) -> Option<Score>,
     mut report: impl FnMut(&Trial),
-) -> Result<Option<Vec<Config>>, String> {
+) -> Result<Option<Vec<Config>>, TuningError> {
     tuning.check()?;
     let end = |config: &Config| match config {
         Config::Uct(uct) => Ok(uct.end),
-        _ => Err("only UCT players have parameters to tune".to_owned()),
+        _ => Err(TuningError::NotUct),
     };
     let ends: Vec<PlayoutEnd> = start.iter().map(end).collect::<Result<_, _>>()?;
     let used = |parameter: &&ClimbParameter| ends.iter().all(|&own| parameter.end.is_none_or(|end| end == own));
     let parameters: Vec<&ClimbParameter> = tuning.parameters.iter().filter(used).collect();
     let mut present = start.to_vec();
-    let first = start.first().ok_or("there is no player to tune")?;
+    let first = start.first().ok_or(TuningError::NoPlayer)?;
     for parameter in &parameters {
         present = with_number(&present, parameter, number(first, &parameter.name)?)?;
     }
@@ -183,7 +214,7 @@ pub fn tune(
         for (index, parameter) in parameters.iter().enumerate() {
             let value = number(&present[0], &parameter.name)?;
             let variants = tuning.variants(parameter, pass, value);
-            let trial = |(slot, &to): (usize, &f64)| -> Option<Result<Trial, String>> {
+            let trial = |(slot, &to): (usize, &f64)| -> Option<Result<Trial, TuningError>> {
                 let is_this = |trial: &&Trial| {
                     (trial.pass, trial.parameter.as_str(), trial.present, trial.value)
                         == (pass, parameter.name.as_str(), value, to)
@@ -205,7 +236,7 @@ pub fn tune(
                 report(&trial);
                 Some(Ok(trial))
             };
-            let trials: Option<Result<Vec<Trial>, String>> = variants.iter().enumerate().map(trial).collect();
+            let trials: Option<Result<Vec<Trial>, TuningError>> = variants.iter().enumerate().map(trial).collect();
             let Some(trials) = trials.transpose()? else { return Ok(None) };
             let best = trials.iter().fold(None, |best: Option<&Trial>, trial| match best {
                 Some(best) if best.score.rate() >= trial.score.rate() => Some(best),
@@ -219,17 +250,17 @@ pub fn tune(
     Ok(Some(present))
 }
 
-fn number(config: &Config, name: &str) -> Result<f64, String> {
+fn number(config: &Config, name: &str) -> Result<f64, TuningError> {
     let number = config.get(name).and_then(|text| text.parse().ok());
-    number.ok_or_else(|| format!("the player has no number `{name}`"))
+    number.ok_or_else(|| TuningError::NoNumber(name.to_owned()))
 }
 
 /// Returns the players with another value of a parameter.
-fn with_number(configs: &[Config], parameter: &ClimbParameter, value: f64) -> Result<Vec<Config>, String> {
+fn with_number(configs: &[Config], parameter: &ClimbParameter, value: f64) -> Result<Vec<Config>, TuningError> {
     let text = if parameter.whole { (value as i64).to_string() } else { value.to_string() };
     let changed = |config: &Config| {
         let mut config = config.clone();
-        config.set(&parameter.name, &text).map(|()| config)
+        config.set(&parameter.name, &text).map(|()| config).map_err(TuningError::Parameter)
     };
     configs.iter().map(changed).collect()
 }
@@ -311,7 +342,7 @@ mod tests {
         let refused = |change: fn(&mut HillClimb)| {
             let mut tuning = HillClimb::built_in();
             change(&mut tuning);
-            tuning.check().unwrap_err()
+            tuning.check().unwrap_err().to_string()
         };
         assert_eq!(HillClimb::built_in().check(), Ok(()));
         assert_eq!(refused(|tuning| tuning.passes = 0), "passes: expected a number from 1 to 1000, got `0`");
@@ -333,7 +364,7 @@ mod tests {
         assert_eq!(tune(&HillClimb::built_in(), &start, 1, &[], half, |_| ()).unwrap(), Some(start.to_vec()));
         assert_eq!(tune(&HillClimb::built_in(), &start, 1, &[], |_, _, _| None, |_| ()).unwrap(), None);
         let greedy = [Roster::built_in().config("greedy").unwrap()];
-        assert!(tune(&HillClimb::built_in(), &greedy, 1, &[], half, |_| ()).is_err());
+        assert_eq!(tune(&HillClimb::built_in(), &greedy, 1, &[], half, |_| ()), Err(TuningError::NotUct));
     }
 
     #[test]
@@ -352,7 +383,7 @@ mod tests {
         let tuned = tuned.unwrap().unwrap();
         let [base, end] = [uct(&tuned[0]), uct(&tuned[1])];
         assert!(base.0 == end.0 && (base.0 - 1.2).abs() < 0.15, "{base:?} {end:?}");
-        assert_eq!(tune(&tuning, &[], 1, &[], play, |_| ()), Err("there is no player to tune".to_owned()));
+        assert_eq!(tune(&tuning, &[], 1, &[], play, |_| ()), Err(TuningError::NoPlayer));
     }
 
     #[test]

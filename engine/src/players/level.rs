@@ -8,6 +8,7 @@ use rand::{RngExt, SeedableRng};
 use serde::{Deserialize, Serialize};
 use sternhalma_data::Move;
 use sternhalma_ggp::{Limits, Rng, SearchStats, key_of_words};
+use thiserror::Error;
 
 use crate::players::analysis::{AnalysedMove, analyse};
 use crate::players::interface::{Choice, EnginePlayer, SearchInfo, SearchObserver, SearchValue};
@@ -109,13 +110,18 @@ fn normal(rng: &mut Rng) -> f64 {
     (-2.0 * radius.ln()).sqrt() * (TAU * angle).cos()
 }
 
-impl TryFrom<u32> for Level {
-    type Error = String;
+/// A number or a text that is not a level.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("expected a level from 1 to {highest}, got `{0}`", highest = Level::HIGHEST)]
+pub struct LevelError(String);
 
-    fn try_from(level: u32) -> Result<Level, String> {
+impl TryFrom<u32> for Level {
+    type Error = LevelError;
+
+    fn try_from(level: u32) -> Result<Level, LevelError> {
         match level {
             1..=Level::HIGHEST => Ok(Level(level as u8)),
-            _ => Err(format!("expected a level from 1 to {}, got `{level}`", Level::HIGHEST)),
+            _ => Err(LevelError(level.to_string())),
         }
     }
 }
@@ -127,11 +133,11 @@ impl From<Level> for u32 {
 }
 
 impl FromStr for Level {
-    type Err = String;
+    type Err = LevelError;
 
-    fn from_str(text: &str) -> Result<Level, String> {
-        let expected = || format!("expected a level from 1 to {}, got `{text}`", Level::HIGHEST);
-        text.parse::<u32>().ok().and_then(|level| level.try_into().ok()).ok_or_else(expected)
+    fn from_str(text: &str) -> Result<Level, LevelError> {
+        let level = text.parse::<u32>().ok().and_then(|level| level.try_into().ok());
+        level.ok_or_else(|| LevelError(text.to_owned()))
     }
 }
 
@@ -201,7 +207,8 @@ mod tests {
     #[test]
     fn levels_are_from_1_to_10_and_grow() {
         for text in ["0", "11", "-1", "x", ""] {
-            assert_eq!(text.parse::<Level>(), Err(format!("expected a level from 1 to 10, got `{text}`")));
+            assert_eq!(text.parse::<Level>(), Err(LevelError(text.to_owned())));
+            assert_eq!(LevelError(text.to_owned()).to_string(), format!("expected a level from 1 to 10, got `{text}`"));
         }
         let levels: Vec<Level> = (1..=10).map(|level| Level::try_from(level).unwrap()).collect();
         assert!(levels.windows(2).all(|two| two[0].nodes() <= two[1].nodes() && two[0].noise() >= two[1].noise()));

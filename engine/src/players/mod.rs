@@ -26,7 +26,7 @@ pub use config::{
 pub use evaluate::{MeanRow, Separated, TableDifference, TableForesight};
 pub use follower::Follower;
 pub use interface::{Choice, EnginePlayer, SearchInfo, SearchObserver, SearchValue};
-pub use level::Level;
+pub use level::{Level, LevelError};
 pub(crate) use parameters::{MOST_MEGABYTES, MOST_THREADS};
 pub use playout::FarthestMix;
 pub(crate) use prepared::renewed_identity;

@@ -174,5 +174,5 @@ pub(super) fn parse_result(text: &str) -> Option<Option<Outcome>> {
 /// Parses a position for the tag `Start`.
 pub(super) fn parse_start(text: &str) -> Result<(Position, Board), String> {
     let start: Position = text.parse().map_err(|error: NotationError| error.to_string())?;
-    Ok((start, board_of(&start)?))
+    Ok((start, board_of(&start).map_err(|error| error.to_string())?))
 }

@@ -6,9 +6,26 @@ use serde_json::Value;
 use sternhalma_data::{Board, RuleSet, Side};
 use sternhalma_ggp::arena::{ArenaGame, GameRecord, MoveSearch, Schedule, Termination, result_text};
 
+use thiserror::Error;
+
 use super::game::{AnnotatedGame, AnnotatedMove, MoveInfo};
 use crate::protocol::ugi::{UgiError, legal_action};
 use crate::rules::{ChineseCheckers, Filter, GameSetup, Outcome, Repetitions};
+
+/// The reason why a logged game cannot be replayed.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum LoggedGameError {
+    /// The log is of another game.
+    #[error("the log is not one of Chinese Checkers")]
+    OtherGame,
+    /// The opening is invalid.
+    #[error("{0}")]
+    Opening(String),
+    /// A move is not legal.
+    #[error(transparent)]
+    Move(#[from] UgiError),
+}
 
 impl AnnotatedGame {
     /// Returns a logged game of Chinese Checkers, with the data of its searches if the log has them.
@@ -16,11 +33,11 @@ impl AnnotatedGame {
     ///
     /// # Errors
     ///
-    /// Returns a message if the log is of another game, or if the opening or a move is not legal.
-    pub fn from_log(schedule: &Schedule, record: &GameRecord) -> Result<AnnotatedGame, String> {
-        let setup = logged_setup(schedule).ok_or("the log is not one of Chinese Checkers")?;
+    /// Returns an error if the log is of another game, or if the opening or a move is not legal.
+    pub fn from_log(schedule: &Schedule, record: &GameRecord) -> Result<AnnotatedGame, LoggedGameError> {
+        let setup = logged_setup(schedule).ok_or(LoggedGameError::OtherGame)?;
         let game = ChineseCheckers::of(setup, Filter::All);
-        let mut state = game.opening(&record.opening)?.state;
+        let mut state = game.opening(&record.opening).map_err(LoggedGameError::Opening)?.state;
         let mut found = AnnotatedGame::new(game.position(&state));
         (found.rules, found.ply_limit) = (setup.rules, setup.ply_limit);
         let round = &schedule.rounds[record.id.round].name;
@@ -47,7 +64,7 @@ impl AnnotatedGame {
             found.set_tag(name, value.replace(char::is_control, " "));
         }
         for (at, text) in record.moves.iter().enumerate() {
-            let action = legal_action(&game, &state, text).map_err(|error| error.to_string())?;
+            let action = legal_action(&game, &state, text)?;
             game.play_action(&mut state, action);
             // In this game one role moves per ply, so searches and moves have the same order.
             let info = record.searches.get(at).map(MoveInfo::from).unwrap_or_default();
@@ -214,9 +231,10 @@ mod tests {
         assert_eq!(text.parse(), Ok(game));
         record.moves[1] = "b1-e5".to_owned();
         let error = AnnotatedGame::from_log(&schedule, &record).unwrap_err();
-        assert!(error.contains("not legal for x at ply 2"), "{error}");
+        assert!(error.to_string().contains("not legal for x at ply 2"), "{error}");
         schedule.game = json!({"rules": "x"});
         let error = AnnotatedGame::from_log(&schedule, &record).unwrap_err();
-        assert!(error.contains("not one of Chinese Checkers"), "{error}");
+        assert_eq!(error, LoggedGameError::OtherGame);
+        assert_eq!(error.to_string(), "the log is not one of Chinese Checkers");
     }
 }

@@ -31,5 +31,5 @@ pub use error::{RecordError, RecordFault};
 pub use game::{AnnotatedGame, AnnotatedMove, MoveInfo, MoveLine, RULE_SET, Tag};
 pub use history::GameHistory;
 pub use json::{JsonGame, JsonGameError, JsonLine, JsonMove, JsonValue};
-pub use logged::check_logged;
+pub use logged::{LoggedGameError, check_logged};
 pub use parse::MAX_NESTING;

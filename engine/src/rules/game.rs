@@ -2,7 +2,7 @@
 
 use rand::RngExt;
 use sternhalma_data::board::SealRule;
-use sternhalma_data::{Board, Cell, CellSet, Geometry, Move, Position, Rank, RuleSet, Side, State};
+use sternhalma_data::{Board, BoardError, Cell, CellSet, Geometry, Move, Position, Rank, RuleSet, Side, State};
 use sternhalma_ggp::{Game, Rng, Turn, key_of_words};
 
 use crate::rules::filter::{Filter, Pieces, random_move};
@@ -27,13 +27,12 @@ pub enum Outcome {
 /// # Errors
 ///
 /// Returns an error if the armies differ in size, or if two armies of this size do not fit.
-pub fn board_of(position: &Position) -> Result<Board, String> {
+pub fn board_of(position: &Position) -> Result<Board, BoardError> {
     let [x, o] = Side::BOTH.map(|side| position.army(side).len());
     if x != o {
-        return Err(format!("expected armies of the same size, got {x} and {o} pieces"));
+        return Err(BoardError::UnequalArmies { x, o });
     }
-    let board = Board::new(position.geometry().size() as u64, x as u64).and_then(Board::for_two);
-    board.map_err(|error| error.to_string())
+    Board::new(position.geometry().size() as u64, x as u64).and_then(Board::for_two)
 }
 
 /// The board and the rules of a game.

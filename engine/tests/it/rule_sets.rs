@@ -10,7 +10,7 @@ use rand::seq::SliceRandom;
 use sternhalma_data::board::SealRule;
 use sternhalma_data::{Board, Cell, CellSet, Move, Position, RuleSet, Side};
 use sternhalma_engine::record::AnnotatedGame;
-use sternhalma_engine::ugi::{UgiHost, UgiSession, UgiSettings, legal_action};
+use sternhalma_engine::ugi::{HostError, UgiHost, UgiSession, UgiSettings, legal_action};
 use sternhalma_engine::{
     Action, ChineseCheckers, Config, Distances, EnginePlayer, Filter, GameHistory, GameSetup, GameState, Outcome,
     Roster, SearchValue,
@@ -199,10 +199,9 @@ fn the_third_occurrence_is_a_draw_in_a_tournament() {
 struct NoTables;
 
 impl UgiHost for NoTables {
-    fn player(&mut self, config: &Config, setup: GameSetup) -> Result<Box<dyn EnginePlayer>, String> {
-        let player =
-            config.prepare(setup, Some(&Distances::estimated(setup.board))).map_err(|error| error.to_string())?;
-        player.start(&MemoryBudget::unlimited()).map_err(|error| error.to_string())
+    fn player(&mut self, config: &Config, setup: GameSetup) -> Result<Box<dyn EnginePlayer>, HostError> {
+        let player = config.prepare(setup, Some(&Distances::estimated(setup.board)))?;
+        Ok(player.start(&MemoryBudget::unlimited())?)
     }
 
     fn tables_dir(&self) -> Option<PathBuf> {
@@ -215,7 +214,7 @@ impl UgiHost for NoTables {
         1 << 20
     }
 
-    fn set_memory(&mut self, _: u64) -> Result<(), String> {
+    fn set_memory(&mut self, _: u64) -> Result<(), HostError> {
         Ok(())
     }
 }

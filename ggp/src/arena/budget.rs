@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use sternhalma_game::Limits;
+use thiserror::Error;
 
 /// The default number of expansions per move.
 pub const MOVE_NODES: u64 = 100_000;
@@ -94,18 +95,23 @@ impl From<TimeControl> for String {
     }
 }
 
-impl TryFrom<String> for TimeControl {
-    type Error = String;
+/// A text that is not a clock.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("invalid clock `{0}`: expected BASE or BASE+INCREMENT in seconds from 0 to 1000000, e.g. `60+0.5`")]
+pub struct TimeControlError(String);
 
-    fn try_from(text: String) -> Result<TimeControl, String> {
+impl TryFrom<String> for TimeControl {
+    type Error = TimeControlError;
+
+    fn try_from(text: String) -> Result<TimeControl, TimeControlError> {
         text.parse()
     }
 }
 
 impl FromStr for TimeControl {
-    type Err = String;
+    type Err = TimeControlError;
 
-    fn from_str(text: &str) -> Result<TimeControl, String> {
+    fn from_str(text: &str) -> Result<TimeControl, TimeControlError> {
         let (base, increment) = text.split_once('+').unwrap_or((text, "0"));
         let seconds = |text: &str| {
             let number = text.trim().parse().ok().filter(|seconds| (0.0..=1e6).contains(seconds));
@@ -113,9 +119,7 @@ impl FromStr for TimeControl {
         };
         match (seconds(base), seconds(increment)) {
             (Some(base), Some(increment)) if !base.is_zero() => Ok(TimeControl { base, increment }),
-            _ => Err(format!(
-                "invalid clock `{text}`: expected BASE or BASE+INCREMENT in seconds from 0 to 1000000, e.g. `60+0.5`"
-            )),
+            _ => Err(TimeControlError(text.to_owned())),
         }
     }
 }
@@ -162,7 +166,7 @@ mod tests {
         }
         assert_eq!("2".parse(), Ok(TimeControl { base: Duration::from_secs(2), increment: Duration::ZERO }));
         for text in ["", "0+1", "-1", "1+-1", "x", "1+2+3", "nan", "1e9"] {
-            assert!(text.parse::<TimeControl>().unwrap_err().contains("invalid clock"), "{text}");
+            assert!(text.parse::<TimeControl>().unwrap_err().to_string().contains("invalid clock"), "{text}");
         }
     }
 

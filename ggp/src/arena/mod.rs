@@ -59,7 +59,7 @@ mod table;
 mod text;
 mod tournament;
 
-pub use budget::{Budget, GameClock, MOVE_NODES, TimeControl};
+pub use budget::{Budget, GameClock, MOVE_NODES, TimeControl, TimeControlError};
 pub use contestant::{Contestant, Fault, FaultKind, PolicyPlayer, Request};
 pub use estimate::TournamentEstimate;
 pub use game::{Adjudicator, ArenaGame, ContestantFactory, Opening, TournamentSetup};
@@ -67,12 +67,13 @@ pub use lock_step::{LockStepSetup, run_in_lock_step};
 pub use log::{Difference, EntryCheck, GameCheck, GameLog, Log, LogEntry, LogError, RenewHead};
 pub use merge::{MergeError, MergedLogs, merge_directories, merge_logs};
 pub use openings::{MAX_OPENING_PLIES, OpeningsError, check_openings};
-pub use rating_list::{RatedPlayer, RatingList};
+pub use rating_list::{RatedPlayer, RatingList, RatingListError};
 pub use record::{GameRecord, Origin, RoleFault, Scoring, Termination, Totals};
 pub use rules_backend::{RulesEngine, rules_backend, rulesheet_errors};
 pub use run::run;
 pub use schedule::{
-    Entrant, GameId, OPENING_PLIES, PAIRING_GAMES, RoundSpec, Schedule, ScheduleError, Shard, SprtSpec, TEST_GAMES,
+    Entrant, GameId, OPENING_PLIES, PAIRING_GAMES, RoundSpec, Schedule, ScheduleError, Shard, ShardError, SprtSpec,
+    TEST_GAMES,
 };
 pub use search_record::{MoveSearch, SearchValue};
 pub use series::{PublishedResult, SeriesEstimate, SeriesGame, SeriesInfo, SeriesReport};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use sternhalma_game::messages::suggestion;
+use thiserror::Error;
 
 use super::table::aligned;
 use super::{GameRecord, Schedule};
@@ -38,6 +39,23 @@ pub struct RatedPlayer {
     pub points: f64,
 }
 
+/// The reason why players cannot be rated.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum RatingListError {
+    /// A game does not have two roles.
+    #[error("only games with two roles can be rated, and these have {0}")]
+    Roles(usize),
+    /// No player has the name of the anchor.
+    #[error("there is no player `{name}` in the logs{similar}")]
+    Anchor {
+        /// The name.
+        name: String,
+        /// The names that it may mean.
+        similar: String,
+    },
+}
+
 impl RatingList {
     /// Rates the players of logs by name, as [`rate`] does. `anchor` is a player with its rating.
     ///
@@ -47,12 +65,12 @@ impl RatingList {
     pub fn new<'a>(
         logs: impl Iterator<Item = (&'a Schedule, &'a [GameRecord])>,
         anchor: Option<(&str, f64)>,
-    ) -> Result<RatingList, String> {
+    ) -> Result<RatingList, RatingListError> {
         let mut games: BTreeMap<[String; 2], (u64, f64)> = BTreeMap::new();
         let mut faults = 0;
         for (schedule, records) in logs {
             if schedule.roles != 2 {
-                return Err(format!("only games with two roles can be rated, and these have {}", schedule.roles));
+                return Err(RatingListError::Roles(schedule.roles));
             }
             for record in records {
                 let Some(score) = first_score(record) else {
@@ -78,7 +96,7 @@ impl RatingList {
             let at = players.iter().position(|player| player.name == name);
             at.map(|at| (at, elo)).ok_or_else(|| {
                 let known = players.iter().map(|player| player.name.as_str());
-                format!("there is no player `{name}` in the logs{}", suggestion(name, "players", known))
+                RatingListError::Anchor { name: name.to_owned(), similar: suggestion(name, "players", known) }
             })
         });
         let ratings = rate(players.len(), &results, anchor.transpose()?);
@@ -214,10 +232,11 @@ mod tests {
         assert!((list.players[0].elo() - 100.0 - difference).abs() < 1e-6, "{list:?}");
         assert!(list.text().contains("do not count: 1"), "{}", list.text());
         let error = RatingList::new(logs.into_iter(), Some(("bb", 0.0))).unwrap_err();
-        assert_eq!(error, "there is no player `bb` in the logs; did you mean `b`?");
+        assert_eq!(error.to_string(), "there is no player `bb` in the logs; did you mean `b`?");
         let three = schedule(3, &["a", "b"], &[6]);
         let error = RatingList::new([(&three, &[][..])].into_iter(), None).unwrap_err();
-        assert!(error.ends_with("these have 3"), "{error}");
+        assert_eq!(error, RatingListError::Roles(3));
+        assert!(error.to_string().ends_with("these have 3"), "{error}");
     }
 
     #[test]

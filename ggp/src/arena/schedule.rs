@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use thiserror::Error;
 
 use super::{Budget, derive_seed};
 use crate::statistics::{Sprt, SprtError};
@@ -148,22 +149,27 @@ impl From<Shard> for String {
     }
 }
 
-impl TryFrom<String> for Shard {
-    type Error = String;
+/// A text that is not a part of a tournament.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("invalid shard `{0}`: expected INDEX/COUNT, e.g. `1/3`")]
+pub struct ShardError(String);
 
-    fn try_from(text: String) -> Result<Shard, String> {
+impl TryFrom<String> for Shard {
+    type Error = ShardError;
+
+    fn try_from(text: String) -> Result<Shard, ShardError> {
         text.parse()
     }
 }
 
 impl std::str::FromStr for Shard {
-    type Err = String;
+    type Err = ShardError;
 
-    fn from_str(text: &str) -> Result<Shard, String> {
+    fn from_str(text: &str) -> Result<Shard, ShardError> {
         let parts = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
         match parts {
             Some((number, of)) if 1 <= number && number <= of => Ok(Shard { number, of }),
-            _ => Err(format!("invalid shard `{text}`: expected INDEX/COUNT, e.g. `1/3`")),
+            _ => Err(ShardError(text.to_owned())),
         }
     }
 }
@@ -194,7 +200,7 @@ const MAX_GAMES: u64 = 1_000_000_000;
 const MAX_ROLES: usize = 32;
 
 /// An invalid schedule.
-#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Debug, Error)]
 #[non_exhaustive]
 pub enum ScheduleError {
     /// The pairings, the rounds or the number of roles are invalid.

@@ -69,7 +69,7 @@ pub async fn page(
     let shared = app.clone();
     let save = move |_| {
         let game = AnnotatedGame::try_from(&body.record).map_err(ApiError::invalid)?;
-        let open = shared.tables.best(board_of(&game.start).map_err(ApiError::invalid)?)?;
+        let open = shared.tables.best(board_of(&game.start)?)?;
         let mut saved = SavedGame::new(&game, open.as_ref().map(|open| (open.name.as_str(), &*open.table)))?;
         saved.add_searches(body.searches);
         Ok(Json(RecordText { text: saved.page().map_err(ApiError::internal)? }))

@@ -169,7 +169,7 @@ impl SavedGame {
 
 /// Returns the rules of a game, and its positions.
 fn nodes_of(game: &AnnotatedGame) -> Result<(ChineseCheckers, Vec<Node>), SavedGameError> {
-    let board = board_of(&game.start).map_err(SavedGameError::Game)?;
+    let board = board_of(&game.start).map_err(|error| SavedGameError::Game(error.to_string()))?;
     let rules = ChineseCheckers::of(GameSetup { board, rules: game.rules, ply_limit: game.ply_limit }, Filter::All);
     let missing = || SavedGameError::Game("no game has this position".to_owned());
     let state = rules.state(&game.start).ok_or_else(missing)?;

@@ -214,7 +214,7 @@ impl<'a> PlaySession<'a> {
             PlayCommand::Redo => self.redo(),
             PlayCommand::Level(None) => print_line(&self.strength.text()),
             PlayCommand::Level(Some(level)) => {
-                self.strength = Strength::parse_level(&level).map_err(anyhow::Error::msg)?;
+                self.strength = Strength::parse_level(&level)?;
                 print_line(&self.strength.text())
             }
             PlayCommand::New => self.restart(),

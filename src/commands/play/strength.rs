@@ -1,6 +1,6 @@
 //! The strength of the computer in a game.
 
-use sternhalma_engine::Level;
+use sternhalma_engine::{Level, LevelError};
 use sternhalma_ggp::Limits;
 
 /// The strength of the computer.
@@ -22,7 +22,7 @@ impl Strength {
     }
 
     /// Parses a level.
-    pub fn parse_level(text: &str) -> Result<Strength, String> {
+    pub fn parse_level(text: &str) -> Result<Strength, LevelError> {
         text.parse().map(Strength::Level)
     }
 

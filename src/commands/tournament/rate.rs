@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 use clap::Args as ClapArgs;
 use sternhalma_engine::record::check_logged;
 use sternhalma_ggp::arena::{MergedLogs, RatingList, merge_directories, merge_logs};
@@ -47,8 +47,7 @@ pub fn run(args: &Args) -> Result<CommandOutcome> {
         }
     }
     let anchor = args.anchor.as_ref().map(|(name, elo)| (name.as_str(), *elo));
-    let list = RatingList::new(logs.iter().map(|(schedule, records)| (schedule, &records[..])), anchor);
-    let list = list.map_err(|reason| anyhow!(reason))?;
+    let list = RatingList::new(logs.iter().map(|(schedule, records)| (schedule, &records[..])), anchor)?;
     if list.games == 0 {
         bail!("the logs have no games to rate");
     }

@@ -47,8 +47,8 @@ pub enum SessionError {
     #[error("cannot start a thread")]
     Thread(#[source] io::Error),
     /// The host cannot create the player.
-    #[error("{0}")]
-    Host(String),
+    #[error(transparent)]
+    Host(Box<dyn std::error::Error + Send + Sync>),
     /// The command is malformed.
     #[error(transparent)]
     Command(#[from] UgiError),

@@ -14,4 +14,4 @@ mod session;
 pub(crate) use command::placed;
 pub use command::{Go, PASS, Query, StartPosition, UgiCommand, UgiError, action_text, info_line, legal_action};
 pub use error::SessionError;
-pub use session::{UgiHost, UgiSession, UgiSettings};
+pub use session::{HostError, UgiHost, UgiSession, UgiSettings};

@@ -18,14 +18,17 @@ use super::search::{EngineHandle, LineOutput, RunningSearch, SearchJob};
 use crate::players::{Config, EnginePlayer, Follower, MOST_MEGABYTES, MOST_THREADS, Roster};
 use crate::rules::GameSetup;
 
+/// The reason why a host refuses a request.
+pub type HostError = Box<dyn std::error::Error + Send + Sync>;
+
 /// The program around a session. The host opens the tables of the players.
 pub trait UgiHost {
     /// Creates a player of a game.
     ///
     /// # Errors
     ///
-    /// Returns a message of one line.
-    fn player(&mut self, config: &Config, setup: GameSetup) -> Result<Box<dyn EnginePlayer>, String>;
+    /// Returns an error if the player cannot be created.
+    fn player(&mut self, config: &Config, setup: GameSetup) -> Result<Box<dyn EnginePlayer>, HostError>;
 
     /// Returns the directory of the tables, or `None` if there is none.
     fn tables_dir(&self) -> Option<PathBuf>;
@@ -40,8 +43,8 @@ pub trait UgiHost {
     ///
     /// # Errors
     ///
-    /// Returns a message of one line, and keeps the old limit, if that much memory is not available.
-    fn set_memory(&mut self, bytes: u64) -> Result<(), String>;
+    /// Returns an error, and keeps the old limit, if that much memory is not available.
+    fn set_memory(&mut self, bytes: u64) -> Result<(), HostError>;
 }
 
 /// The settings of a session before its first command.
@@ -64,15 +67,14 @@ pub struct UgiSettings {
 /// ```
 /// use std::path::PathBuf;
 /// use sternhalma_data::Board;
-/// use sternhalma_engine::ugi::{UgiHost, UgiSession, UgiSettings};
+/// use sternhalma_engine::ugi::{HostError, UgiHost, UgiSession, UgiSettings};
 /// use sternhalma_engine::{Config, EnginePlayer, GameSetup, Roster};
 /// use sternhalma_ggp::MemoryBudget;
 /// /// A host without tables.
 /// struct NoTables;
 /// impl UgiHost for NoTables {
-///     fn player(&mut self, config: &Config, setup: GameSetup) -> Result<Box<dyn EnginePlayer>, String> {
-///         let player = config.prepare(setup, None).map_err(|error| error.to_string())?;
-///         player.start(&MemoryBudget::unlimited()).map_err(|error| error.to_string())
+///     fn player(&mut self, config: &Config, setup: GameSetup) -> Result<Box<dyn EnginePlayer>, HostError> {
+///         Ok(config.prepare(setup, None)?.start(&MemoryBudget::unlimited())?)
 ///     }
 ///     fn tables_dir(&self) -> Option<PathBuf> {
 ///         None
@@ -81,7 +83,7 @@ pub struct UgiSettings {
 ///     fn memory(&self) -> u64 {
 ///         u64::MAX
 ///     }
-///     fn set_memory(&mut self, _bytes: u64) -> Result<(), String> {
+///     fn set_memory(&mut self, _bytes: u64) -> Result<(), HostError> {
 ///         Ok(())
 ///     }
 /// }
@@ -388,16 +390,15 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
         let setup = self.game.rules.setup();
         if self.engine.as_ref().is_none_or(|engine| engine.setup != setup) {
             let mut player = self.host.player(&self.player_config(), setup);
-            if let Err(error) = &player
+            if player.is_err()
                 && let Some((hash, memory)) = self.hash_before.take()
             {
                 // Perhaps the new size cannot be allocated: the player gets the old one back.
-                let error = SessionError::Host(error.clone());
                 self.hash = hash;
                 self.host.set_memory(memory).map_err(SessionError::Host)?;
-                player = self.host.player(&self.player_config(), setup);
-                if player.is_ok() {
-                    let _ = self.refuse(&error, false);
+                let refused = std::mem::replace(&mut player, self.host.player(&self.player_config(), setup));
+                if let (Ok(_), Err(error)) = (&player, refused) {
+                    let _ = self.refuse(&SessionError::Host(error), false);
                 }
             }
             let player = player.map_err(SessionError::Host)?;
@@ -550,9 +551,9 @@ mod tests {
     }
 
     impl UgiHost for RecordingHost {
-        fn player(&mut self, config: &Config, setup: GameSetup) -> Result<Box<dyn EnginePlayer>, String> {
+        fn player(&mut self, config: &Config, setup: GameSetup) -> Result<Box<dyn EnginePlayer>, HostError> {
             if *config == Config::Random {
-                return Err("it needs\na table".to_owned());
+                return Err("it needs\na table".into());
             }
             self.calls.lock().unwrap().push(format!("player {}", setup.board.size()));
             let waits = *config == Config::Greedy;
@@ -571,9 +572,9 @@ mod tests {
             3 << 20
         }
 
-        fn set_memory(&mut self, bytes: u64) -> Result<(), String> {
+        fn set_memory(&mut self, bytes: u64) -> Result<(), HostError> {
             if bytes > 1 << 30 {
-                return Err("that much memory is not available".to_owned());
+                return Err("that much memory is not available".into());
             }
             self.calls.lock().unwrap().push(format!("memory {bytes}"));
             Ok(())
