@@ -182,6 +182,9 @@ fn table_hint(error: &TableError) -> Option<&'static str> {
 }
 
 fn builder_hint(error: &BuilderError) -> Option<&'static str> {
+    if let Some(error) = ClusterError::of(error) {
+        return cluster_hint(error);
+    }
     match error {
         BuilderError::Table(error) => table_hint(error),
         BuilderError::MemoryLimit { .. } => Some("raise --memory, or --plan-memory for an estimate"),
@@ -200,6 +203,20 @@ fn builder_hint(error: &BuilderError) -> Option<&'static str> {
             Some("choose another directory with --work-dir")
         }
         BuilderError::WorkDirMemory { .. } => Some("raise --memory, or start again with --fresh"),
+        BuilderError::SeveralProcesses { .. } => Some("finish it with --cluster, or use another --work-dir"),
+        _ => None,
+    }
+}
+
+fn cluster_hint(error: &ClusterError) -> Option<&'static str> {
+    match error {
+        ClusterError::OneProcess { .. } => Some("finish it without --cluster, or use another --work-dir"),
+        ClusterError::DamagedPart { .. } => Some(
+            "with --copies 2, remove the work directory of this process, and the next process restores it; otherwise \
+             start again with --fresh on all processes",
+        ),
+        ClusterError::MissingParts { .. } | ClusterError::OtherPart { .. } => Some("--fresh starts again"),
+        ClusterError::Lost { .. } => Some("the same command on all machines resumes (without --fresh)"),
         _ => None,
     }
 }

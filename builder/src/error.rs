@@ -157,10 +157,7 @@ pub enum BuilderError {
         path: PathBuf,
     },
     /// The work directory contains an unfinished build by several processes.
-    #[error(
-        "{}: the unfinished build is that of several processes; finish it with --cluster, or use another --work-dir",
-        path.display()
-    )]
+    #[error("{}: the unfinished build is that of several processes", path.display())]
     SeveralProcesses {
         /// The directory of one of the processes.
         path: PathBuf,

@@ -59,7 +59,7 @@ fn processes_on_this_machine_build_the_same_table() {
     env.file("other.work/build.json", "");
     env.file("other.work/layer-000", "");
     let error = env.run("build --side 6 --pieces 4 --cluster local:2 -o other").failure();
-    assert!(error.contains("that of one process"), "{error}");
+    assert!(error.contains("that of one process; finish it without --cluster, or use another --work-dir"), "{error}");
     assert!(env.run("verify built --deep").success().contains("proven"));
 }
 
@@ -253,6 +253,7 @@ fn a_lost_process_ends_all_and_the_same_commands_resume() {
         for ended in finish(children) {
             assert_eq!((ended.code, ended.err.lines().count()), (3, 1), "{ended:?}");
             assert!(ended.err.starts_with("error: lost process "), "{ended:?}");
+            assert!(ended.err.ends_with("; the same command on all machines resumes (without --fresh)\n"), "{ended:?}");
         }
     }
     // A process that does not run for some seconds delays the others.

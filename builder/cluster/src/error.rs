@@ -93,19 +93,13 @@ pub enum ClusterError {
         ours: String,
     },
     /// The work directory contains an unfinished build by one process.
-    #[error(
-        "{}: the unfinished build is that of one process; finish it without --cluster, or use another --work-dir",
-        path.display()
-    )]
+    #[error("{}: the unfinished build is that of one process", path.display())]
     OneProcess {
         /// The work directory.
         path: PathBuf,
     },
     /// The file with one process's part of a layer is damaged.
-    #[error(
-        "{}: the file is damaged: {what}; with --copies 2, remove the work directory of this process, and the next \
-         process restores it; otherwise start again with --fresh on all processes", path.display()
-    )]
+    #[error("{}: the file is damaged: {what}", path.display())]
     DamagedPart {
         /// The file.
         path: PathBuf,
@@ -115,7 +109,7 @@ pub enum ClusterError {
     /// Committed layers cannot be read by any process.
     #[error(
         "no process finds all layers of {}; copy the directories `{}` of the former processes into a work directory, or \
-         start again with --fresh on all processes", list(parts), names(parts, *processes)
+         start again on all processes", list(parts), names(parts, *processes)
     )]
     MissingParts {
         /// The number of processes of the build that is resumed.
@@ -126,7 +120,7 @@ pub enum ClusterError {
     /// A part differs from the committed one.
     #[error(
         "process {process} has another part of layer {distance} than the one that was committed; restore its work \
-         directory, or start again with --fresh on all processes"
+         directory, or start again on all processes"
     )]
     OtherPart {
         /// The process.
@@ -135,7 +129,7 @@ pub enum ClusterError {
         distance: usize,
     },
     /// The connection to another process has ended.
-    #[error("lost process {process}: {what}; the same command on all machines resumes (without --fresh)")]
+    #[error("lost process {process}: {what}")]
     Lost {
         /// The other process.
         process: usize,

@@ -137,7 +137,7 @@ impl Part<'_> {
     fn prove_with(&self, link: &Arc<Link>, proof: &mut OpenProof, pool: &ThreadPool) -> Result<()> {
         let properties = [
             ("the table", format!("{:016x}", self.table.checksum())),
-            ("the context classes (see --memory and --threads)", self.fixed_pieces.to_string()),
+            ("the context classes of the memory limit and the threads", self.fixed_pieces.to_string()),
         ];
         let common = Common::new("verify", self.member, &properties);
         let Peers { streams, .. } = connect(self.member, common, (), link)?;

@@ -209,7 +209,7 @@ fn new_build(beginnings: &[Beginning], me: usize) -> Result<Decision, CannotBegi
     let text = |(fixed, words): (usize, usize)| format!("{fixed} {words}");
     let ours = beginnings[me].partitions;
     if let Some((process, other)) = beginnings.iter().enumerate().find(|(_, other)| other.partitions != ours) {
-        let (what, theirs) = ("the partitions (see --memory)".to_owned(), text(other.partitions));
+        let (what, theirs) = ("the partitions of the memory limit".to_owned(), text(other.partitions));
         return Err(CannotBegin::Differs(ClusterError::Differs { process, what, theirs, ours: text(ours) }));
     }
     Ok(Decision { id: beginnings[0].new_id.clone(), partitions: ours, committed: 0, work: EarlierWork::None })

@@ -374,7 +374,7 @@ fn copies_of_an_earlier_build_are_not_used() {
         [0, 1, 2].map(|process| scope.spawn(move || start(process))).map(|thread| thread.join().unwrap())
     });
     // A process may end before another has connected to it, which then waits in vain.
-    let reasons = ["has --fresh `", "lost process", "did not connect within"];
+    let reasons = ["has the request to start again `", "lost process", "did not connect within"];
     for error in &errors {
         assert!(reasons.iter().any(|reason| error.contains(reason)), "{error}");
     }

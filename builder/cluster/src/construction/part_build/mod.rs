@@ -203,7 +203,7 @@ impl ClusterProcess<'_> {
         Common::new(
             "build",
             self.member,
-            &[table, copies, ("--fresh", self.builder.process_options().restart.to_string())],
+            &[table, copies, ("the request to start again", self.builder.process_options().restart.to_string())],
         )
     }
 
