@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Tests of `.ci/imports`: small source trees, each with one fault or none."""
+
 import os
 import subprocess
 import sys
@@ -36,18 +37,45 @@ class Imports(unittest.TestCase):
             self.assertIn(word, output)
 
     def test_a_tree_without_cycles_passes(self):
-        self.passes({"lib.rs": "mod a;\nmod b;\npub use a::A;", "a.rs": "pub struct A;", "b.rs": "use crate::A;\npub fn b(_: A) {}"})
+        self.passes(
+            {
+                "lib.rs": "mod a;\nmod b;\npub use a::A;",
+                "a.rs": "pub struct A;",
+                "b.rs": "use crate::A;\npub fn b(_: A) {}",
+            }
+        )
 
     def test_a_cycle_of_two_files_is_found_with_its_names(self):
-        self.fails({"lib.rs": "mod a;\nmod b;", "a.rs": "use crate::b::B;\npub struct A;", "b.rs": "use super::a::{self, A};\npub struct B;"},
-                   "cycle of 2 files: a.rs, b.rs", "a.rs -> b.rs: B (line 1)", "b.rs -> a.rs: A (line 1)")
+        self.fails(
+            {
+                "lib.rs": "mod a;\nmod b;",
+                "a.rs": "use crate::b::B;\npub struct A;",
+                "b.rs": "use super::a::{self, A};\npub struct B;",
+            },
+            "cycle of 2 files: a.rs, b.rs",
+            "a.rs -> b.rs: B (line 1)",
+            "b.rs -> a.rs: A (line 1)",
+        )
 
     def test_inline_paths_count(self):
-        self.fails({"lib.rs": "mod a;\nmod b;", "a.rs": "pub fn a() { crate::b::b() }", "b.rs": "use crate::a;\npub fn b() { a::a() }"}, "a.rs, b.rs")
+        self.fails(
+            {
+                "lib.rs": "mod a;\nmod b;",
+                "a.rs": "pub fn a() { crate::b::b() }",
+                "b.rs": "use crate::a;\npub fn b() { a::a() }",
+            },
+            "a.rs, b.rs",
+        )
 
     def test_a_reexport_leads_to_the_defining_file(self):
-        self.fails({"lib.rs": "mod a;\nmod b;\npub use b::B as C;", "a.rs": "use crate::C;\npub struct A;", "b.rs": "use crate::a::A;\npub struct B(A);"},
-                   "a.rs -> b.rs: B")
+        self.fails(
+            {
+                "lib.rs": "mod a;\nmod b;\npub use b::B as C;",
+                "a.rs": "use crate::C;\npub struct A;",
+                "b.rs": "use crate::a::A;\npub struct B(A);",
+            },
+            "a.rs -> b.rs: B",
+        )
 
     def test_globs_count_by_the_names_used(self):
         tree = {"lib.rs": "mod a;\nmod b;", "b.rs": "use crate::a::A;\npub struct B(A);"}
@@ -57,24 +85,47 @@ class Imports(unittest.TestCase):
     def test_a_parent_that_only_reexports_does_not_import(self):
         tree = {"lib.rs": "mod a;", "a/child.rs": "use super::Shared;\npub struct Child(Shared);"}
         self.passes(tree | {"a/mod.rs": "mod child;\npub use child::Child;\npub struct Shared;"})
-        self.fails(tree | {"a/mod.rs": "mod child;\npub use child::Child;\npub struct Shared;\npub fn f(_: Child) {}"},
-                   "a/child.rs -> a/mod.rs: Shared", "a/mod.rs -> a/child.rs: Child")
+        self.fails(
+            tree | {"a/mod.rs": "mod child;\npub use child::Child;\npub struct Shared;\npub fn f(_: Child) {}"},
+            "a/child.rs -> a/mod.rs: Shared",
+            "a/mod.rs -> a/child.rs: Child",
+        )
 
     def test_folders_beside_each_other(self):
-        self.fails({"lib.rs": "mod p;\nmod q;", "p/mod.rs": "pub mod x;\npub mod y;", "q/mod.rs": "pub mod x;\npub mod y;",
-                    "p/x.rs": "use crate::q::x::Q;", "q/x.rs": "pub struct Q;", "q/y.rs": "use crate::p::y::P;", "p/y.rs": "pub struct P;"},
-                   "cycle of 2 entries of src: p, q")
+        self.fails(
+            {
+                "lib.rs": "mod p;\nmod q;",
+                "p/mod.rs": "pub mod x;\npub mod y;",
+                "q/mod.rs": "pub mod x;\npub mod y;",
+                "p/x.rs": "use crate::q::x::Q;",
+                "q/x.rs": "pub struct Q;",
+                "q/y.rs": "use crate::p::y::P;",
+                "p/y.rs": "pub struct P;",
+            },
+            "cycle of 2 entries of src: p, q",
+        )
 
     def test_test_code_comments_and_strings_do_not_count(self):
-        self.passes({"lib.rs": "mod a;\nmod b;", "b.rs": "use crate::a::A;\npub struct B(A);",
-                     "a.rs": "pub struct A;\n// use crate::b::B;\n/* crate::b::B */\nconst T: &str = \"crate::b::B\";\nconst C: char = '\\'';\n"
-                             "#[cfg(test)]\nmod tests {\n    use crate::b::B;\n}\n#[cfg(test)]\nfn f() { crate::b::b() }"})
+        self.passes(
+            {
+                "lib.rs": "mod a;\nmod b;",
+                "b.rs": "use crate::a::A;\npub struct B(A);",
+                "a.rs": "pub struct A;\n// use crate::b::B;\n/* crate::b::B */\nconst T: &str = \"crate::b::B\";\nconst C: char = '\\'';\n"
+                "#[cfg(test)]\nmod tests {\n    use crate::b::B;\n}\n#[cfg(test)]\nfn f() { crate::b::b() }",
+            }
+        )
 
     def test_layers_have_a_direction(self):
-        self.fails({"lib.rs": "mod rules;\nmod players;", "rules.rs": "use crate::players::P;", "players.rs": "pub struct P;"},
-                   "rules.rs -> players.rs runs up", crate="engine")
-        self.fails({"lib.rs": "mod stray;\nmod rules;", "rules.rs": "pub struct R;", "stray.rs": "use crate::rules::R;"},
-                   "stands in no line of LAYERS", crate="engine")
+        self.fails(
+            {"lib.rs": "mod rules;\nmod players;", "rules.rs": "use crate::players::P;", "players.rs": "pub struct P;"},
+            "rules.rs -> players.rs runs up",
+            crate="engine",
+        )
+        self.fails(
+            {"lib.rs": "mod stray;\nmod rules;", "rules.rs": "pub struct R;", "stray.rs": "use crate::rules::R;"},
+            "stands in no line of LAYERS",
+            crate="engine",
+        )
 
     def test_texts_of_libraries_name_no_option(self):
         for text in ['fn f() { g("one,\\n --work-dir") }', '#[error("raise --work-dir")]\nstruct E;', 'const T: &str = r#"a "--work-dir""#;',

@@ -8,6 +8,7 @@ A rulesheet is written only if its SHA-256 matches.
 
 Exit code: 0 all rulesheets are there, 1 some are not, 2 wrong usage.
 """
+
 import argparse
 import csv
 import gzip
@@ -36,7 +37,7 @@ def statements(text):
         elif char == ")":
             depth -= 1
             if depth == 1:
-                lines.append(text[start:at + 1])
+                lines.append(text[start : at + 1])
     return "\n".join(lines) + "\n\n"
 
 
@@ -94,10 +95,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="rulesheet [default: all]")
     parser.add_argument("--from", dest="source", metavar="DIR", help="copy NAME.kif from a folder, without a network")
-    parser.add_argument("--list", default=os.path.join(HERE, "rulesheets.tsv"), metavar="FILE",
-                        help="list of rulesheets [default: rulesheets.tsv beside this script]")
-    parser.add_argument("--to", default=os.path.join(HERE, "rulesheets"), metavar="DIR",
-                        help="folder of the results [default: rulesheets beside this script]")
+    parser.add_argument(
+        "--list",
+        default=os.path.join(HERE, "rulesheets.tsv"),
+        metavar="FILE",
+        help="list of rulesheets [default: rulesheets.tsv beside this script]",
+    )
+    parser.add_argument(
+        "--to",
+        default=os.path.join(HERE, "rulesheets"),
+        metavar="DIR",
+        help="folder of the results [default: rulesheets beside this script]",
+    )
     args = parser.parse_args()
     with open(args.list, newline="") as file:
         rows = {row["name"]: row for row in csv.DictReader(file, delimiter="\t")}

@@ -38,7 +38,9 @@ TARGET = HERE.parent / "target"
 
 # Names of rulesheets in rows. `skirmish` has a longer one beside figures of a paper.
 NAMES = {"skirmish": "skirmish (ggp-base's full chess set)"}
-OTHER_NAMES = {"skirmish": "skirmish (ggp-base's full chess set; the papers' game has bishops, knights, rooks and pawns)"}
+OTHER_NAMES = {
+    "skirmish": "skirmish (ggp-base's full chess set; the papers' game has bishops, knights, rooks and pawns)"
+}
 
 # The end of the names of series with 2,500 simulations per step in place of 500.
 MORE_SIMULATIONS = "-2500"
@@ -227,7 +229,9 @@ def print_scores(table):
 
 def print_speeds(table):
     """Returns sentences with the node expansions per second of the players in each round."""
-    millions = {player: [f"{speeds[name] / 1e6:.2f}" for name in table.rounds] for player, speeds in table.speeds.items()}
+    millions = {
+        player: [f"{speeds[name] / 1e6:.2f}" for name in table.rounds] for player, speeds in table.speeds.items()
+    }
     listed = "; ".join(f"{player} {print_list(speeds)}" for player, speeds in millions.items())
     first, *others = table.speeds
     ratios = [f"{ratio(table, first, other).value:.2f} times those of {other}" for other in others]
@@ -286,14 +290,27 @@ def update(document, program):
     document = write(document, "speeds 5", print_speeds(boards["5"]), False)
     prefixes, first = read_pairings("prefixes", program)
     document = write(document, "prefixes", print_prefixes(prefixes), True)
-    document = write(document, "prefixes first", [f"The player who moves first wins {print_share(first, 0)} of these games."], False)
+    document = write(
+        document, "prefixes first", [f"The player who moves first wins {print_share(first, 0)} of these games."], False
+    )
     document = write(document, "skirmish 2500", print_more_simulations(tables, "skirmish_final"), True)
     filters = {}
     for kind in ("base", "heur", "end"):
         filters |= read_pairings(f"filters-{kind}", program)[0]
     papers = {
         "board": board(*boards.values(), filters),
-        "ngrams": ngrams(*of("ngrams-1", "ngrams-5", "ngrams-7", "ngrams-10", "looked-gibbs", "looked-gibbs-2000", "ngrams-1-2500", "ngrams-5-2500")),
+        "ngrams": ngrams(
+            *of(
+                "ngrams-1",
+                "ngrams-5",
+                "ngrams-7",
+                "ngrams-10",
+                "looked-gibbs",
+                "looked-gibbs-2000",
+                "ngrams-1-2500",
+                "ngrams-5-2500",
+            )
+        ),
         "decay": decay(*of("decay-2", "decay-4", "decay-6", "decay-9", "decay-12")),
         "tuning": tuning(*of("tuning-1", "tuning-3", "tuning-5", "looked-lsi", "tuning-forms")),
         "mini": mini(*of("mini-5", "mini-6", "mini-10")),
@@ -342,8 +359,12 @@ def find_program():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--check", action="store_true", help="report differences, and write nothing")
-    parser.add_argument("--program", metavar="PATH", default=find_program(),
-                        help="sternhalma [default: target/release/sternhalma, or else target/debug/sternhalma]")
+    parser.add_argument(
+        "--program",
+        metavar="PATH",
+        default=find_program(),
+        help="sternhalma [default: target/release/sternhalma, or else target/debug/sternhalma]",
+    )
     args = parser.parse_args()
     if args.program is None:
         parser.error("there is no program in target/: run `cargo build --release`, or pass --program")

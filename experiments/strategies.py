@@ -21,8 +21,15 @@ from figures import HERE, RESULTS
 
 LOG = RESULTS / "strategies.ndjson.gz"
 GAMES = [
-    "connect4", "cephalopod_micro", "free_for_all_2p", "pentago", "nine_board_tictactoe", "connect4_suicide", "checkers",
-    "farming_quandries", "pilgrimage",
+    "connect4",
+    "cephalopod_micro",
+    "free_for_all_2p",
+    "pentago",
+    "nine_board_tictactoe",
+    "connect4_suicide",
+    "checkers",
+    "farming_quandries",
+    "pilgrimage",
 ]
 STRATEGIES = ["R", "AGE", "SSC", "M", "E", "HH"]
 
@@ -50,13 +57,30 @@ def commands():
     for game in GAMES:
         for model in MODELS:
             for seed in TABLE_SEEDS:
-                yield {"table": "IX", "game": game, "model": model}, game, [
-                    "--policy", f"mini-1-s,opponents={model}", "--start", "900", "--seed", str(seed)]
+                yield (
+                    {"table": "IX", "game": game, "model": model},
+                    game,
+                    ["--policy", f"mini-1-s,opponents={model}", "--start", "900", "--seed", str(seed)],
+                )
     for allocation in FIGURES:
         for seed in FIGURE_SEEDS:
             policy = "mini" if allocation == "ucb" else f"mini,allocation={allocation}"
-            yield {"table": "figures", "game": "checkers", "allocation": allocation}, "checkers", [
-                "--policy", policy, "--start", "900", "--simulations", "20000", "--every", "20000", "--seed", str(seed)]
+            yield (
+                {"table": "figures", "game": "checkers", "allocation": allocation},
+                "checkers",
+                [
+                    "--policy",
+                    policy,
+                    "--start",
+                    "900",
+                    "--simulations",
+                    "20000",
+                    "--every",
+                    "20000",
+                    "--seed",
+                    str(seed),
+                ],
+            )
 
 
 def read():
@@ -67,11 +91,16 @@ def read():
 
 def means(lines, game, model):
     """Returns the mean goal of each strategy after the start clock, over all seeds."""
-    starts = [line["start"]["strategies"] for line in lines
-              if line["table"] == "IX" and (line["game"], line["model"]) == (game, model)]
+    starts = [
+        line["start"]["strategies"]
+        for line in lines
+        if line["table"] == "IX" and (line["game"], line["model"]) == (game, model)
+    ]
     assert len(starts) == len(TABLE_SEEDS)
-    return [sum(row["mean"] for start in starts for row in start if row["strategy"] == name) / len(starts)
-            for name in STRATEGIES]
+    return [
+        sum(row["mean"] for start in starts for row in start if row["strategy"] == name) / len(starts)
+        for name in STRATEGIES
+    ]
 
 
 def print_table(lines, model="tree"):
@@ -87,7 +116,9 @@ def print_models(lines):
     """Returns the rows of the models of the opponents: R in Checkers, and mean differences from the paper."""
     rows = []
     for model in MODELS:
-        errors = [[abs(ours - paper) for ours, paper in zip(means(lines, game, model), TABLE_IX[game])] for game in GAMES]
+        errors = [
+            [abs(ours - paper) for ours, paper in zip(means(lines, game, model), TABLE_IX[game])] for game in GAMES
+        ]
         random = sum(error[0] for error in errors) / len(errors)
         others = sum(sum(error[1:]) / (len(error) - 1) for error in errors) / len(errors)
         rows.append(f"| `{model}` | {means(lines, 'checkers', model)[0]:.1f} | {random:.1f} | {others:.1f} |")
@@ -100,25 +131,38 @@ def print_shares(lines):
     for allocation, (title, best, worst) in FIGURES.items():
         found = [line["move"][-1] for line in lines if line["table"] == "figures" and line["allocation"] == allocation]
         assert len(found) == len(FIGURE_SEEDS)
-        shares = [sorted(100 * row["simulations"] / move["simulations"] for row in move["strategies"]) for move in found]
-        spread = lambda place: (f"{sum(share[place] for share in shares) / len(shares):.1f}% "
-                                f"({min(share[place] for share in shares):.1f} to {max(share[place] for share in shares):.1f})")
+        shares = [
+            sorted(100 * row["simulations"] / move["simulations"] for row in move["strategies"]) for move in found
+        ]
+        spread = lambda place: (
+            f"{sum(share[place] for share in shares) / len(shares):.1f}% "
+            f"({min(share[place] for share in shares):.1f} to {max(share[place] for share in shares):.1f})"
+        )
         rows.append(f"| {title} | **about {best}%** {spread(-1)} | **about {worst}%** {spread(0)} |")
     return rows
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--program", metavar="PATH", default=HERE.parent / "target" / "release" / "sternhalma",
-                        help="sternhalma [default: target/release/sternhalma]")
+    parser.add_argument(
+        "--program",
+        metavar="PATH",
+        default=HERE.parent / "target" / "release" / "sternhalma",
+        help="sternhalma [default: target/release/sternhalma]",
+    )
     parser.add_argument("--threads", type=int, default=1, help="simultaneous searches [default: 1]")
     args = parser.parse_args()
 
     def run(command):
         key, game, options = command
         file = f"experiments/rulesheets/{game}.kif"
-        answer = subprocess.run([args.program, "gdl", "strategies", file, *options, "--json"], cwd=HERE.parent,
-                                capture_output=True, text=True, check=True).stdout
+        answer = subprocess.run(
+            [args.program, "gdl", "strategies", file, *options, "--json"],
+            cwd=HERE.parent,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
         return key | json.loads(answer)
 
     with ThreadPoolExecutor(args.threads) as pool:

@@ -102,7 +102,9 @@ def text() -> str:
             parts.append(f"| `{name}` | {bases} | {inspect.getdoc(thing)} |")
     constants = [(name, thing) for name, thing in things if isinstance(thing, int)]
     parts += ["", "## Constants\n"]
-    parts += [f"- `{name}` = {value}: the distance of a state outside a table, in `TableMoves`." for name, value in constants]
+    parts += [
+        f"- `{name}` = {value}: the distance of a state outside a table, in `TableMoves`." for name, value in constants
+    ]
     parts.append("- `__version__`: the version of the package, as text.\n")
     return "\n".join(parts)
 

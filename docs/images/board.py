@@ -53,7 +53,9 @@ class Drawing:
         return self.at(x - y, x + y)
 
     def circle(self, point, fill, edge=EDGE, radius=RADIUS):
-        self.parts.append(f'<circle cx="{point[0]:.1f}" cy="{point[1]:.1f}" r="{radius}" fill="{fill}" stroke="{edge}"/>')
+        self.parts.append(
+            f'<circle cx="{point[0]:.1f}" cy="{point[1]:.1f}" r="{radius}" fill="{fill}" stroke="{edge}"/>'
+        )
 
     def text(self, point, text, size=12, fill=INK, anchor="middle", weight="normal"):
         self.parts.append(
@@ -84,7 +86,7 @@ def board():
     """The 9x9 board with all names and both homes for six pieces."""
     drawing = Drawing(9, 17)
     order = goal_order(9)
-    fills = {at: O_HOME for at in order[:6]} | {at: X_HOME for at in order[-6:]}
+    fills = dict.fromkeys(order[:6], O_HOME) | dict.fromkeys(order[-6:], X_HOME)
     for at in order:
         point = drawing.place(*at)
         drawing.circle(point, fills.get(at, EMPTY))

@@ -1,11 +1,12 @@
 """Prints the states that are farthest from the goal, and how the distances are spread.
 
-    python hardest_states.py --side 7 --pieces 6
+python hardest_states.py --side 7 --pieces 6
 """
 
 import argparse
 
 import numpy as np
+
 import sternhalma
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])

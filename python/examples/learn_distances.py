@@ -1,11 +1,12 @@
 """Fits distances by a sum of values of the occupied cells, and prints the error on other states.
 
-    python learn_distances.py --side 7 --pieces 6
+python learn_distances.py --side 7 --pieces 6
 """
 
 import argparse
 
 import numpy as np
+
 import sternhalma
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -31,7 +32,9 @@ with sternhalma.build(board=board) as table:
     values, *_ = np.linalg.lstsq(occupied, distances)
     occupied, distances = sample(table, arguments.states)
     error = np.abs(occupied @ values - distances)
-    print(f"mean error {error.mean():.3f}, largest {error.max():.1f}; of the mean alone {np.abs(distances - distances.mean()).mean():.3f}")
+    print(
+        f"mean error {error.mean():.3f}, largest {error.max():.1f}; of the mean alone {np.abs(distances - distances.mean()).mean():.3f}"
+    )
 
     # The value of each cell, with a1 at the bottom left.
     grid = np.full((board.side, board.side), np.nan)

@@ -8,6 +8,7 @@ The values are in a table by the observation (temporal differences of afterstate
 import argparse
 
 import numpy as np
+
 from sternhalma import ggp, rl
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])

@@ -8,6 +8,7 @@ With --log, the same command resumes an interrupted tournament.
 import argparse
 
 import numpy as np
+
 import sternhalma
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])

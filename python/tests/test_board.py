@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import oracle
 import pytest
-import sternhalma as sh
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+
+import sternhalma as sh
 
 PLAYERS = ["x", "o"]
 INTEGERS = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64]

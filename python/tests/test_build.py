@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 import sternhalma as sh
 
 BOARD = sh.Board(5, 6)
@@ -42,7 +43,7 @@ def test_a_tqdm_bar_shows_each_phase(tmp_path: Path) -> None:
 
         def update(self, steps: int) -> None:
             self.n += steps
-            assert 0 <= self.n
+            assert self.n >= 0
 
     bar = Bar()
     table = sh.build(board=sh.Board(6, 6), path=tmp_path / "t.sht", progress=bar)

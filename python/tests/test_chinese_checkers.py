@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import oracle
 import pytest
+
 import sternhalma as sh
 from sternhalma.rl import Autoreset, VectorChineseCheckers, VectorEnvironment
 
@@ -121,7 +122,7 @@ def test_rules_of_lanes() -> None:
         assert ("a1-a3" in names) == (rules == "paper") and env.position(0).rules == position.rules
         assert sorted(names) == sorted(sh.format_moves(position.moves(), board=board).tolist())
         env.reset()
-        for name in "a3-a4 g5-g4 a4-a3 g4-g5".split() * 2:
+        for name in ["a3-a4", "g5-g4", "a4-a3", "g4-g5"] * 2:
             assert not env.state.terminated[0]
             role = int(env.state.player[0])
             legal = np.flatnonzero(env.state.legal[0])
@@ -316,7 +317,9 @@ def test_distances_teachers_and_shaped_rewards(table: sh.Table) -> None:
                 continue
             own, mover = set(position.cells(position.player).tolist()), position.player
             after = {
-                action: distances[oracle.rank(4, list(own - {move[0]} | {move[1]}) if move != "pass" else list(own), mover)]
+                action: distances[
+                    oracle.rank(4, list(own - {move[0]} | {move[1]}) if move != "pass" else list(own), mover)
+                ]
                 for action, move in actions(position).items()
             }
             best = [action for action, distance in after.items() if distance == min(after.values())]

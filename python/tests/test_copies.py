@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 import sternhalma as sh
 from sternhalma import ggp, rl
 
 BOARD = sh.Board(5, 3)
-SHUFFLE = "b1-c1 d5-c5 c1-b1 c5-d5 b1-c1 d5-c5 c1-b1".split()
+SHUFFLE = ["b1-c1", "d5-c5", "c1-b1", "c5-d5", "b1-c1", "d5-c5", "c1-b1"]
 DUPLICATES: list[Any] = [copy.copy, copy.deepcopy, lambda thing: pickle.loads(pickle.dumps(thing))]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
 import sternhalma as sh
 
 ROOT = Path(__file__).parents[1]

@@ -1,16 +1,17 @@
 """Rulesheets, compared with the prover of the command line and with matches that are played state by state."""
 
 import json
-import re
 import random
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import sternhalma as sh
 from conftest import Run
+
+import sternhalma as sh
 from sternhalma import ggp
 
 GAMES = {name: ggp.Game(text) for name, text in ggp.games().items()}

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 import sternhalma as sh
 
 BOARD = sh.Board(7, 6)
@@ -38,7 +39,9 @@ def test_layers_have_the_requested_form(tmp_path: Path) -> None:
 
 def test_an_estimate_is_near_the_build(tmp_path: Path) -> None:
     reports: list[str] = []
-    plan = sh.plan(board=BOARD, path=tmp_path / "t.sht", disk_rate=1e9, progress=lambda phase, *_: reports.append(phase))
+    plan = sh.plan(
+        board=BOARD, path=tmp_path / "t.sht", disk_rate=1e9, progress=lambda phase, *_: reports.append(phase)
+    )
     table = sh.build(board=BOARD, path=tmp_path / "t.sht")
     assert plan.states == table.states and plan.table_bytes == pytest.approx(table.file_bytes, rel=1e-3)
     assert abs(plan.layers - len(table.layers)) <= 2

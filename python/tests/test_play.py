@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import oracle
 import pytest
+
 import sternhalma as sh
 from sternhalma import ggp
 
@@ -77,7 +78,7 @@ def test_rule_sets() -> None:
 def test_the_third_occurrence_is_a_draw() -> None:
     for rules, result in [("paper", None), ("blocked-goal", "draw")]:
         position = sh.Position(board=sh.Board(5, 3), rules=rules)
-        for move in "b1-c1 d5-c5 c1-b1 c5-d5 b1-c1 d5-c5 c1-b1 c5-d5".split():
+        for move in ["b1-c1", "d5-c5", "c1-b1", "c5-d5", "b1-c1", "d5-c5", "c1-b1", "c5-d5"]:
             assert position.result is None
             position = position.play(move)
         assert position.result == result and (len(position.moves()) == 0) == (result is not None)

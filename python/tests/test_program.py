@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 import sternhalma as sh
 
 BOARD = sh.Board(5, 3)

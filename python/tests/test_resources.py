@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 import sternhalma as sh
 from sternhalma import _native, ggp, rl
 

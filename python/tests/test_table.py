@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import oracle
 import pytest
-import sternhalma as sh
 from hypothesis import given
 from hypothesis import strategies as st
+
+import sternhalma as sh
 
 BOARD = sh.Board(5, 6)
 FORMS = [encoding + form for encoding in ["byte", "mod3", "zstd", "ans"] for form in ["", "-mirrored"]]

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 import sternhalma as sh
 
 BOARD = sh.Board(5, 3)

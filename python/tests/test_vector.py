@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-import sternhalma as sh
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+
+import sternhalma as sh
 from sternhalma import ggp, rl
 
 GAMES = {name: ggp.Game(text) for name, text in ggp.games().items()}

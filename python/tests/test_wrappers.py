@@ -5,9 +5,10 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-import sternhalma as sh
 from gymnasium.utils.env_checker import check_env
 from pettingzoo.test import api_test, seed_test
+
+import sternhalma as sh
 from sternhalma import ggp, rl
 
 GAMES = {name: ggp.Game(text) for name, text in ggp.games().items()}

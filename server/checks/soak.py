@@ -31,7 +31,10 @@ def start(program, directory):
     board = ["--side", str(SIDE), "--pieces", str(PIECES)]
     subprocess.run([program, "--tables", directory, "build", *board, "--quiet"], check=True, stdout=subprocess.DEVNULL)
     server = subprocess.Popen(
-        [program, "--tables", directory, "serve", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [program, "--tables", directory, "serve", "--port", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     )
     url = server.stdout.readline()
     return server, int(re.fullmatch(r"http://127\.0\.0\.1:(\d+)/", url.strip())[1])
@@ -103,7 +106,11 @@ class Client(threading.Thread):
 
     def refused(self):
         path, status = self.random.choice(
-            [("/api/tables/9x9-99/state?state=a1", 404), ("/api/position?position=nonsense", 400), ("/api/nothing", 404)]
+            [
+                ("/api/tables/9x9-99/state?state=a1", 404),
+                ("/api/position?position=nonsense", 400),
+                ("/api/nothing", 404),
+            ]
         )
         assert "error" in json.loads(self.request("GET", path, expected=status))
 
@@ -193,8 +200,10 @@ def soak(program, seconds, directory):
             client.join()
             client.connection.close()
         errors = [str(client.failure) for client in clients if client.failure]
-        print(f"{sum(client.answers for client in clients)} requests in {seconds} s; "
-              f"largest memory of each third: {', '.join(f'{memory / 2**20:.1f} MiB' for memory in largest)}")
+        print(
+            f"{sum(client.answers for client in clients)} requests in {seconds} s; "
+            f"largest memory of each third: {', '.join(f'{memory / 2**20:.1f} MiB' for memory in largest)}"
+        )
         if largest[2] > largest[1] + MOST_GROWTH:
             errors.append("the memory grows")
         errors += filter(None, [left_behind(server, before)])

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._errors import StateError
 
-
 _REPR = reprlib.Repr()
 _REPR.maxstring = _REPR.maxother = 80
 

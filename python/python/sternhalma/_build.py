@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from . import _native
 from ._board import DEFAULT_BOARD
-from ._resources import machine_memory, memory_of, threads_of
 from ._native import Board
+from ._resources import machine_memory, memory_of, threads_of
 from ._table import Table, open
 
 Callback = Callable[[str, int, int], object]

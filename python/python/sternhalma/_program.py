@@ -29,7 +29,9 @@ class Program(Unpicklable):
 
     __slots__ = ("_native", "command")
 
-    _refusal = "a Program cannot be copied or pickled, because it is a process; start another one with the same arguments"
+    _refusal = (
+        "a Program cannot be copied or pickled, because it is a process; start another one with the same arguments"
+    )
 
     def __init__(
         self,

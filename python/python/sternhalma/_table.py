@@ -246,7 +246,9 @@ class Table:
         offset = self._native.bytes_offset
         if offset is None:
             form = "mirrored " if self.mirrored else ""
-            raise ValueError(f"only unmirrored tables in the encoding byte are one byte per state, not {form}{self.encoding}")
+            raise ValueError(
+                f"only unmirrored tables in the encoding byte are one byte per state, not {form}{self.encoding}"
+            )
         return np.memmap(self.path, dtype=np.uint8, mode="r", offset=offset, shape=(self.states,))
 
 

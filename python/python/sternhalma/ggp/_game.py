@@ -145,9 +145,7 @@ class Game(Immutable):
         values = contiguous(np.asarray(row) != 0, np.uint8)
         return State(self, self._native.state(values.reshape(-1)))
 
-    def playouts(
-        self, count: int, *, seed: int = 0, threads: int = 1
-    ) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
+    def playouts(self, count: int, *, seed: int = 0, threads: int = 1) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
         """Plays uniformly random matches from the initial state, 512 at once per thread.
 
         Returns the goals as uint8 (count, roles), and the lengths in steps as uint32 (count,). Results are the same for
