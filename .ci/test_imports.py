@@ -6,11 +6,12 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from collections.abc import Mapping
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "imports")
 
 
-def check(files, crate="data"):
+def check(files: Mapping[str, str], crate: str = "data") -> tuple[int, str]:
     """Runs the check on a tree of files below `CRATE/src` (or of `../` paths); returns its exit code and output."""
     with tempfile.TemporaryDirectory() as root:
         for path, text in files.items():
@@ -20,23 +21,23 @@ def check(files, crate="data"):
                 file.write(text)
             manifest = os.path.join(root, crate, "Cargo.toml")
             with open(manifest, "w") as file:
-                file.write('[package]\nname = "sternhalma-%s"\n' % crate)
+                file.write(f'[package]\nname = "sternhalma-{crate}"\n')
         run = subprocess.run([sys.executable, SCRIPT, root], capture_output=True, text=True)
         return run.returncode, run.stdout + run.stderr
 
 
 class Imports(unittest.TestCase):
-    def passes(self, files, crate="data"):
+    def passes(self, files: Mapping[str, str], crate: str = "data") -> None:
         code, output = check(files, crate)
         self.assertEqual(code, 0, output)
 
-    def fails(self, files, *words, crate="data"):
+    def fails(self, files: Mapping[str, str], *words: str, crate: str = "data") -> None:
         code, output = check(files, crate)
         self.assertEqual(code, 1, output)
         for word in words:
             self.assertIn(word, output)
 
-    def test_a_tree_without_cycles_passes(self):
+    def test_a_tree_without_cycles_passes(self) -> None:
         self.passes(
             {
                 "lib.rs": "mod a;\nmod b;\npub use a::A;",
@@ -45,7 +46,7 @@ class Imports(unittest.TestCase):
             }
         )
 
-    def test_a_cycle_of_two_files_is_found_with_its_names(self):
+    def test_a_cycle_of_two_files_is_found_with_its_names(self) -> None:
         self.fails(
             {
                 "lib.rs": "mod a;\nmod b;",
@@ -57,7 +58,7 @@ class Imports(unittest.TestCase):
             "b.rs -> a.rs: A (line 1)",
         )
 
-    def test_inline_paths_count(self):
+    def test_inline_paths_count(self) -> None:
         self.fails(
             {
                 "lib.rs": "mod a;\nmod b;",
@@ -67,7 +68,7 @@ class Imports(unittest.TestCase):
             "a.rs, b.rs",
         )
 
-    def test_a_reexport_leads_to_the_defining_file(self):
+    def test_a_reexport_leads_to_the_defining_file(self) -> None:
         self.fails(
             {
                 "lib.rs": "mod a;\nmod b;\npub use b::B as C;",
@@ -77,12 +78,12 @@ class Imports(unittest.TestCase):
             "a.rs -> b.rs: B",
         )
 
-    def test_globs_count_by_the_names_used(self):
+    def test_globs_count_by_the_names_used(self) -> None:
         tree = {"lib.rs": "mod a;\nmod b;", "b.rs": "use crate::a::A;\npub struct B(A);"}
         self.fails(tree | {"a.rs": "use crate::b::*;\npub struct A(Option<B>);"}, "a.rs -> b.rs: B")
         self.passes(tree | {"a.rs": "use crate::b::*;\npub struct A;"})
 
-    def test_a_parent_that_only_reexports_does_not_import(self):
+    def test_a_parent_that_only_reexports_does_not_import(self) -> None:
         tree = {"lib.rs": "mod a;", "a/child.rs": "use super::Shared;\npub struct Child(Shared);"}
         self.passes(tree | {"a/mod.rs": "mod child;\npub use child::Child;\npub struct Shared;"})
         self.fails(
@@ -91,7 +92,7 @@ class Imports(unittest.TestCase):
             "a/mod.rs -> a/child.rs: Child",
         )
 
-    def test_folders_beside_each_other(self):
+    def test_folders_beside_each_other(self) -> None:
         self.fails(
             {
                 "lib.rs": "mod p;\nmod q;",
@@ -105,17 +106,18 @@ class Imports(unittest.TestCase):
             "cycle of 2 entries of src: p, q",
         )
 
-    def test_test_code_comments_and_strings_do_not_count(self):
+    def test_test_code_comments_and_strings_do_not_count(self) -> None:
         self.passes(
             {
                 "lib.rs": "mod a;\nmod b;",
                 "b.rs": "use crate::a::A;\npub struct B(A);",
-                "a.rs": "pub struct A;\n// use crate::b::B;\n/* crate::b::B */\nconst T: &str = \"crate::b::B\";\nconst C: char = '\\'';\n"
+                "a.rs": 'pub struct A;\n// use crate::b::B;\n/* crate::b::B */\nconst T: &str = "crate::b::B";\n'
+                "const C: char = '\\'';\n"
                 "#[cfg(test)]\nmod tests {\n    use crate::b::B;\n}\n#[cfg(test)]\nfn f() { crate::b::b() }",
             }
         )
 
-    def test_layers_have_a_direction(self):
+    def test_layers_have_a_direction(self) -> None:
         self.fails(
             {"lib.rs": "mod rules;\nmod players;", "rules.rs": "use crate::players::P;", "players.rs": "pub struct P;"},
             "rules.rs -> players.rs runs up",
