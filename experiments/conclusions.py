@@ -1,8 +1,9 @@
 """The conclusions of the five papers, with our figures and verdicts."""
 
-from collections import namedtuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
-from figures import Figure, difference, fraction, mean, minus, opposite, pooled
+from figures import BoardTable, Column, Figure, Pairings, Table, difference, fraction, mean, minus, opposite, pooled
 
 # The verdicts, with the verbs for one conclusion and for several.
 VERDICTS = {
@@ -14,52 +15,53 @@ VERDICTS = {
     None: ("was not played", "were not played"),
 }
 
-# The directions of conclusions: tests whether a conclusion holds and whether it
+# The direction of a conclusion: tests whether a conclusion holds and whether it
 # fails, given the interval minus the reference.
-MORE = (lambda low, high: low > 0, lambda low, high: high < 0)
-LESS = (lambda low, high: high < 0, lambda low, high: low > 0)
-ALIKE = (lambda low, high: low > -5 and high < 5, lambda low, high: high < -5 or low > 5)
-NO_MORE = (lambda low, high: high < 5, lambda low, high: low > 5)
-NO_LESS = (lambda low, high: low > -5, lambda low, high: high < -5)
+Side = tuple[Callable[[float, float], bool], Callable[[float, float], bool]]
+MORE: Side = (lambda low, high: low > 0, lambda low, high: high < 0)
+LESS: Side = (lambda low, high: high < 0, lambda low, high: low > 0)
+ALIKE: Side = (lambda low, high: low > -5 and high < 5, lambda low, high: high < -5 or low > 5)
+NO_MORE: Side = (lambda low, high: high < 5, lambda low, high: low > 5)
+NO_LESS: Side = (lambda low, high: low > -5, lambda low, high: high < -5)
 # A figure without sides: it agrees with that of the paper, or it does not.
-AS_PRINTED = (lambda low, high: False, lambda low, high: False)
+AS_PRINTED: Side = (lambda low, high: False, lambda low, high: False)
 
 # The reason why a conclusion is not testable.
 OUR_RULESHEET = "the rulesheet was written for this project"
 
 
-def print_list(items):
+def print_list(items: Sequence[str]) -> str:
     """Returns a list in words: "a, b and c"."""
     return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
 
 
-def print_points(number):
+def print_points(number: float) -> str:
     """Returns a difference with its sign."""
     return f"{'−' if number < 0 else '+'}{abs(number):.1f}"
 
 
-def print_games(figure):
+def print_games(figure: Figure) -> str:
     """Returns the number of games of a figure, and that of the file if it was stopped early."""
     return (
         f"{figure.games} of {figure.planned}" if figure.planned and figure.games < figure.planned else str(figure.games)
     )
 
 
-def print_share(figure, digits):
+def print_share(figure: Figure, digits: int) -> str:
     """Returns a percentage with its interval and its number of games, after the figure of the paper."""
     paper = "" if figure.paper is None else f"**{figure.paper:.1f}%** "
     low, high = max(figure.low, 0), min(figure.high, 100)
     return f"{paper}{figure.value:.1f}% ({low:.{digits}f} to {high:.{digits}f}; {print_games(figure)})"
 
 
-def print_difference(figure):
+def print_difference(figure: Figure) -> str:
     """Returns a difference of percentages in the same form."""
     paper = "" if figure.paper is None else f"**{print_points(figure.paper)}** "
     bounds = f"{print_points(figure.low)} to {print_points(figure.high)}"
     return f"{paper}{print_points(figure.value)} points ({bounds}; {figure.games})"
 
 
-def print_ratio(figure):
+def print_ratio(figure: Figure) -> str:
     """Returns a ratio in the same form, with the range of its values in place of an interval."""
     return f"**{figure.paper:.1f}** {figure.value:.2f} ({figure.low:.2f} to {figure.high:.2f}; {figure.games})"
 
@@ -68,12 +70,21 @@ class Conclusion:
     """A conclusion of a paper and its figures: pairs of a name (empty for a single
     figure) and a figure (None if it was not played)."""
 
-    def __init__(self, text, side, figures, reference=50.0, note="", untestable="", show=None):
+    def __init__(
+        self,
+        text: str,
+        side: Side,
+        figures: Iterable[tuple[str, Figure | None]],
+        reference: float = 50.0,
+        note: str = "",
+        untestable: str = "",
+        show: Callable[[Figure], str] | None = None,
+    ) -> None:
         self.text, self.side, self.reference, self.note, self.untestable = text, side, reference, note, untestable
         self.figures = [(name, figure) for name, figure in figures if figure is not None]
         self.show = show or ((lambda figure: print_share(figure, 1)) if reference else print_difference)
 
-    def verdict(self):
+    def verdict(self) -> str | None:
         """Returns one of the VERDICTS."""
         if not self.figures:
             return None
@@ -85,10 +96,13 @@ class Conclusion:
             return "Fails"
         if all(holds(*bound) for bound in bounds):
             return "Holds"
-        is_outside = lambda figure: figure.paper is not None and not figure.low <= figure.paper <= figure.high
+
+        def is_outside(figure: Figure) -> bool:
+            return figure.paper is not None and not figure.low <= figure.paper <= figure.high
+
         return "Differs" if any(is_outside(figure) for _, figure in self.figures) else "Not shown"
 
-    def __str__(self):
+    def __str__(self) -> str:
         verdict = self.verdict()
         note = f" {self.note}" if self.note else ""
         if verdict is None:
@@ -98,54 +112,63 @@ class Conclusion:
         return f"- **{self.text}** *{verdict}*{reason}: {shown}.{note}"
 
 
-def one(text, side, cells, reference=50.0, **options):
+def one(text: str, side: Side, cells: Column, reference: float = 50.0, **options: Any) -> Conclusion:
     """Returns a conclusion on the mean of figures, by game."""
     return Conclusion(text, side, [("", mean(cells.values()))], reference, **options)
 
 
-def each(text, side, cells, **options):
+def each(text: str, side: Side, cells: Column, **options: Any) -> Conclusion:
     """Returns a conclusion on each of some figures, by game."""
     return Conclusion(text, side, cells.items(), **options)
 
 
-def gain(text, side, *pairs, **options):
+def gain(text: str, side: Side, *pairs: tuple[str, Column, Column], **options: Any) -> Conclusion:
     """Returns a conclusion on differences; each pair is a name and two columns."""
     return Conclusion(text, side, [(name, difference(a, b)) for name, a, b in pairs], 0.0, **options)
 
 
-def played(column):
+def played(column: Column) -> Column:
     """Returns the figures of a column that were played, by game."""
-    return {game: cell for game, cell in column.items() if cell.value is not None}
+    return {game: cell for game, cell in column.items() if cell.is_played}
 
 
-class Paper(namedtuple("Paper", "title why conclusions tables after", defaults=[(), ()])):
+class Paper(NamedTuple):
     """A paper: the heading of its section, the reasons for verdicts, its conclusions, its tables
     with their names and the names of their columns, and further paragraphs."""
 
-    def counts(self):
+    title: str
+    why: str
+    conclusions: Sequence[Conclusion]
+    tables: Sequence[tuple[Table, str, Sequence[str]]] = ()
+    after: Sequence[str] = ()
+
+    def counts(self) -> dict[str | None, int]:
         """Returns the number of conclusions by verdict."""
         verdicts = [conclusion.verdict() for conclusion in self.conclusions]
         return {verdict: verdicts.count(verdict) for verdict in VERDICTS}
 
-    def sentence(self):
+    def sentence(self) -> str:
         """Returns a list of the numbers of conclusions: "9 hold, 5 fail and 3 are not shown"."""
         parts = [f"{count} {VERDICTS[verdict][count > 1]}" for verdict, count in self.counts().items() if count]
         return print_list(parts)
 
 
-def ratio(table, first, second, paper=None):
+def ratio(table: BoardTable, first: str, second: str, paper: float | None = None) -> Figure:
     """Returns the ratio of two players' expansions per second in the last round, with the range over all rounds."""
     ratios = [table.speeds[first][name] / table.speeds[second][name] for name in table.rounds]
     return Figure(ratios[-1], min(ratios), max(ratios), sum(cell.games for cell in table.cells.values()), paper)
 
 
-def board(iii, iv, v, filters):
+def board(iii: BoardTable, iv: BoardTable, v: BoardTable, filters: Pairings) -> Paper:
     """Returns the conclusions of [Roschke and Sturtevant 2013]. `filters` has the matches between filters of moves."""
     at_iv = {name: name.removesuffix(" playouts") for name in iv.rounds}
     fewest, most = [iv.rounds[0]], [iv.rounds[-1]]
     shortest, longest = [v.rounds[0]], [v.rounds[-1]]
     three = ["base0", "heur0", "end0"]
-    base_first = lambda table: pooled(table.first("base0", ["heur0"]))
+
+    def base_first(table: BoardTable) -> Figure:
+        return pooled(table.first("base0", ["heur0"]))
+
     return Paper(
         "Chinese Checkers with an endgame database",
         "The order of the players is that of the paper, with one exception: our endgame player beats the base player, so the claim of the abstract that using the table only for endgames is harmful fails. It fails with the exploration constant and the length weight of the base player. In earlier games it also failed with values that were tuned for the endgame player, so these values are not the cause. Two other claims fail: that end0 is only as strong as base0 at equal time, and that base0 gains on end0 with more playouts. In both cases end0 is the stronger player. The cells with 8,000 and 16,000 playouts have 50 games each, and those with limits of time have 20. These cells decide claims about large differences, but not claims about small changes. One claim was not tested.",
@@ -251,13 +274,15 @@ FIRST_FIVE = ["connect5", "checkers", "breakthrough", "reversi", "skirmish_final
 DECAY_GAINS = ["zhadu", "tictactoe_3d", "connect5", "checkers", "quad_7x7", "chinook"]
 
 
-def print_cells(table, game, columns=None):
+def print_cells(table: Table, game: str, columns: Iterable[int] | None = None) -> list[str]:
     """Returns the played figures of a game in some columns of a table, as percentages."""
-    cells = [cell for cell in table.games[game] if cell.value is not None]
+    cells = [cell for cell in table.games[game] if cell.is_played]
     return [print_share(cell, 0) for cell in (cells if columns is None else [cells[column] for column in columns])]
 
 
-def ngrams(i, v, vii, x, gibbs, gibbs_2000, i_2500, v_2500):
+def ngrams(
+    i: Table, v: Table, vii: Table, x: Table, gibbs: Table, gibbs_2000: Table, i_2500: Table, v_2500: Table
+) -> Paper:
     """Returns the conclusions of [Tak et al. 2012]; the last four tables are further tests."""
     later = [game for game in x.games if game not in FIRST_FIVE]
     names = ["MAST", "NST", "LGRF-2 and MAST", "LGRF-2 and NST"]
@@ -365,7 +390,7 @@ def ngrams(i, v, vii, x, gibbs, gibbs_2000, i_2500, v_2500):
     )
 
 
-def decay(ii, iv, vi, ix, xii):
+def decay(ii: Table, iv: Table, vi: Table, ix: Table, xii: Table) -> Paper:
     """Returns the conclusions of [Tak et al. 2014]."""
     helped = ["tictactoe_3d", "connect5", "checkers", "quad_7x7"]
     others = [game for game in iv.games if game not in DECAY_GAINS]
@@ -420,22 +445,25 @@ def decay(ii, iv, vi, ix, xii):
     )
 
 
-def better_by_the_paper(first):
+def better_by_the_paper(first: Table) -> Column:
     """Returns, by game, the figure of NMC or LSI, whichever is better in the paper's Table 1."""
     nmc, lsi = first.columns()[2:4]
-    return {game: max(nmc[game], lsi[game], key=lambda cell: cell.paper) for game in first.games}
+    return {game: max(nmc[game], lsi[game], key=lambda cell: cell.paper or 0.0) for game in first.games}
 
 
-def tuning(i, iii, v, lsi_samples, forms):
+def tuning(i: Table, iii: Table, v: Table, lsi_samples: Table, forms: Table) -> Paper:
     """Returns the conclusions of [Sironi and Winands 2018]; the last two tables are further tests."""
     mab, he, nmc, lsi = (i.column(column) for column in range(4))
     to_lsi = ["connect5", "quad_7x7", "connect4"]
     eleven = [game for game in iii.games if game not in to_lsi]
     local = v.column(0)
+
     # A figure without that of the paper.
-    score = lambda table, column, *games: print_share(
-        mean(table.column(column, games).values())._replace(paper=None), 1
-    )
+    def score(table: Table, column: int, *games: str) -> str:
+        figure = mean(table.column(column, games).values())
+        assert figure is not None, games
+        return print_share(figure._replace(paper=None), 1)
+
     (quad_base, quad_nmc), (connect5_base, connect5_nmc) = (print_cells(lsi_samples, game) for game in to_lsi[1::-1])
     return Paper(
         "Tuning on-line",
@@ -509,7 +537,7 @@ def tuning(i, iii, v, lsi_samples, forms):
     )
 
 
-def mini(v, vi, x):
+def mini(v: Table, vi: Table, x: Table) -> Paper:
     """Returns the conclusions of [Świechowski and Mańdziuk 2014]."""
     two = ["pentago", "pilgrimage"]
     seven = [game for game in v.games if game not in two]

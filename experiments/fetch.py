@@ -9,6 +9,8 @@ A rulesheet is written only if its SHA-256 matches.
 Exit code: 0 all rulesheets are there, 1 some are not, 2 wrong usage.
 """
 
+from __future__ import annotations
+
 import argparse
 import csv
 import gzip
@@ -20,11 +22,13 @@ import sys
 import urllib.error
 import urllib.request
 
+Row = dict[str, str]
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 RAW = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
 
 
-def statements(text):
+def statements(text: str) -> str:
     """Returns the statements of a rulesheet in one pair of parentheses, one per line.
 
     The result ends with an empty line, as the files that were used in the experiments do.
@@ -41,7 +45,7 @@ def statements(text):
     return "\n".join(lines) + "\n\n"
 
 
-def sql_row(text, name):
+def sql_row(text: str, name: str) -> str:
     """Returns the rulesheet of a game in a dump of the Dresden game server."""
     row = re.search(rf"\('{re.escape(name)}', '((?:[^'\\]|\\.|'')*)'", text)
     if row is None:
@@ -50,7 +54,7 @@ def sql_row(text, name):
     return re.sub(r"\\(.)", lambda match: escapes.get(match[1], match[1]), row[1]).replace("''", "'")
 
 
-def extract(data, member):
+def extract(data: bytes, member: str) -> bytes:
     """Returns the rulesheet in a file. `member` is empty, `json:FIELD` or `sql:NAME`."""
     kind, _, name = member.partition(":")
     if kind == "json":
@@ -60,7 +64,7 @@ def extract(data, member):
     return data
 
 
-def content(row, source):
+def content(row: Row, source: str | None) -> bytes:
     """Returns the bytes of a rulesheet from a folder or from its repository."""
     if source is not None:
         with open(os.path.join(source, f"{row['name']}.kif"), "rb") as file:
@@ -69,11 +73,11 @@ def content(row, source):
         return extract(answer.read(), row["member"])
 
 
-def is_pinned(row, data):
+def is_pinned(row: Row, data: bytes) -> bool:
     return hashlib.sha256(data).hexdigest() == row["sha256"]
 
 
-def provide(row, source, folder):
+def provide(row: Row, source: str | None, folder: str) -> str:
     """Makes sure that a rulesheet is in the folder. Returns what was done."""
     path = os.path.join(folder, f"{row['name']}.kif")
     if os.path.exists(path):
@@ -91,7 +95,7 @@ def provide(row, source, folder):
     return "fetched"
 
 
-def main():
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="rulesheet [default: all]")
     parser.add_argument("--from", dest="source", metavar="DIR", help="copy NAME.kif from a folder, without a network")

@@ -15,11 +15,14 @@ import difflib
 import math
 import re
 import sys
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import strategies
 from conclusions import (
     VERDICTS,
+    Paper,
     better_by_the_paper,
     board,
     decay,
@@ -31,7 +34,7 @@ from conclusions import (
     ratio,
     tuning,
 )
-from figures import HERE, RESULTS, BoardTable, Table, mean, opposite, read_pairings
+from figures import HERE, RESULTS, BoardTable, Column, Figure, Pairings, Program, Table, mean, opposite, read_pairings
 
 DOCUMENT = HERE.parent / "docs" / "reproduction.md"
 TARGET = HERE.parent / "target"
@@ -49,12 +52,12 @@ MORE_SIMULATIONS = "-2500"
 DIFFERENCE_LINES = 20
 
 
-def anchor(title):
+def anchor(title: str) -> str:
     """Returns the anchor of a heading."""
     return title.lower().replace(" ", "-")
 
 
-def print_summary(papers):
+def print_summary(papers: Collection[Paper]) -> list[str]:
     """Returns the lines of the summary: the number of conclusions with each verdict by paper, and the reasons."""
     verdicts = [verdict for verdict in VERDICTS if verdict]
     heads = [VERDICTS[verdict][1].removeprefix("are ") for verdict in verdicts]
@@ -64,13 +67,13 @@ def print_summary(papers):
         counts = paper.counts()
         rows.append([len(paper.conclusions), *(counts[verdict] for verdict in verdicts)])
         lines.append(f"| [{paper.title}](#{anchor(paper.title)}) | {' | '.join(map(str, rows[-1]))} |")
-    lines.append(f"| all | {' | '.join(str(sum(column)) for column in zip(*rows))} |")
+    lines.append(f"| all | {' | '.join(str(sum(column)) for column in zip(*rows, strict=True))} |")
     for paper in papers:
         lines += ["", f"**{paper.title}.** Of {len(paper.conclusions)} conclusions {paper.sentence()}. {paper.why}"]
     return lines
 
 
-def print_verdicts(papers):
+def print_verdicts(papers: Iterable[Paper]) -> list[str]:
     """Returns the lines of the list of all conclusions with their verdicts."""
     lines = []
     for paper in papers:
@@ -79,11 +82,11 @@ def print_verdicts(papers):
     return lines[1:]
 
 
-def print_conclusions(paper):
+def print_conclusions(paper: Paper) -> list[str]:
     """Returns the lines for the conclusions of a paper, with our figures."""
     missing = []
     for table, name, _ in paper.tables:
-        games = [game for game, cells in table.games.items() if all(cell.value is None for cell in cells)]
+        games = [game for game, cells in table.games.items() if not any(cell.is_played for cell in cells)]
         if games:
             missing.append(f"Table {name} {', '.join(games)}")
     lines = [f"The paper draws {len(paper.conclusions)} conclusions: {paper.sentence()}."]
@@ -92,18 +95,21 @@ def print_conclusions(paper):
     lines += [""] + [str(conclusion) for conclusion in paper.conclusions]
     outliers = print_outliers(paper.tables)
     if outliers:
-        title = "**Single games on the other side of 50%**, with the paper's figure more than 10 points outside our interval"
+        title = (
+            "**Single games on the other side of 50%**, "
+            "with the paper's figure more than 10 points outside our interval"
+        )
         lines.append(f"- {title}: {'; '.join(outliers)}.")
     return lines + [line for text in paper.after for line in ("", text)]
 
 
-def print_outliers(tables):
+def print_outliers(tables: Iterable[tuple[Table, str, Sequence[str]]]) -> list[str]:
     """Returns the figures of single games that are on the other side of 50% than those of the paper."""
     outliers = []
     for table, name, columns in tables:
         for game, cells in table.games.items():
-            for cell, column in zip(cells, columns):
-                if cell.value is None or cell.paper is None:
+            for cell, column in zip(cells, columns, strict=False):
+                if not cell.is_played or cell.paper is None:
                     continue
                 over = cell.high < 50 < cell.paper and cell.paper > cell.high + 10
                 under = cell.low > 50 > cell.paper and cell.paper < cell.low - 10
@@ -113,17 +119,17 @@ def print_outliers(tables):
     return outliers
 
 
-def name_of(table, game):
+def name_of(table: Table, game: str) -> str:
     """Returns the name of a game in the rows of tables."""
     name = NAMES.get(game, game)
     return f"{name} †" if game in table.ours else name
 
 
-def print_cell(cell, is_share, digits=0):
+def print_cell(cell: Figure | None, is_share: bool, digits: int = 0) -> str:
     """Returns a cell of a table: the figure of the paper, and ours."""
     if cell is None:
         return "–"
-    if cell.value is None:
+    if not cell.is_played:
         return "–" if cell.paper is None else f"**{cell.paper:.1f}{'%' if is_share else ''}** –"
     if is_share:
         return print_share(cell, digits)
@@ -131,7 +137,7 @@ def print_cell(cell, is_share, digits=0):
     return f"{paper}{cell.value:.1f} ({cell.low:.{digits}f} to {cell.high:.{digits}f}; {print_games(cell)})"
 
 
-def print_rows(table, columns):
+def print_rows(table: Table, columns: list[Column]) -> list[str]:
     """Returns one row per game and their mean; `columns` are the cells of each column, by game.
 
     The rows of rulesheets that are another game follow the mean, which does not include them.
@@ -140,14 +146,14 @@ def print_rows(table, columns):
     for game in table.games:
         cells = [print_cell(column[game], table.is_share) for column in columns]
         lines.append(f"| {name_of(table, game)} | {' | '.join(cells)} |")
-    means = [mean(cell for cell in column.values() if cell.value is not None) for column in columns]
+    means = [mean(cell for cell in column.values() if cell.is_played) for column in columns]
     lines.append(f"| mean | {' | '.join(print_cell(of, table.is_share, 1) for of in means)} |")
-    for game, cells in table.others.items():
-        lines.append(f"| {OTHER_NAMES[game]} | {' | '.join(print_cell(cell, table.is_share) for cell in cells)} |")
+    for game, others in table.others.items():
+        lines.append(f"| {OTHER_NAMES[game]} | {' | '.join(print_cell(cell, table.is_share) for cell in others)} |")
     return lines
 
 
-def print_own(nst, base):
+def print_own(nst: Table, base: Table) -> list[str]:
     """Returns one row per game of two tables of our own player, their means, and whether the aim is reached."""
     columns, games = [], []
     for table in (nst, base):
@@ -160,11 +166,12 @@ def print_own(nst, base):
     means = [mean(column.values()) for column in columns]
     lines.append(f"| mean | {' | '.join(print_cell(of, True, 1) for of in means)} |")
     reached = ["yes" if of is not None and of.value >= 60 and of.low > 55 else "no" for of in means]
-    return lines + [f"| at least 60%, with a lower bound above 55% | {' | '.join(reached)} |"]
+    return [*lines, f"| at least 60%, with a lower bound above 55% | {' | '.join(reached)} |"]
 
 
-def print_more_simulations(tables, game):
-    """Returns one row per pairing of the series with more simulations: the scores in a game with fewer and with more."""
+def print_more_simulations(tables: Mapping[str, Table], game: str) -> list[str]:
+    """Returns one row per pairing of the series with more simulations: the scores in a game with fewer and with
+    more."""
     lines = []
     for name in tables:
         if not name.endswith(MORE_SIMULATIONS):
@@ -177,7 +184,7 @@ def print_more_simulations(tables, game):
     return lines
 
 
-def print_changes(table, gains, only_second):
+def print_changes(table: Table, gains: tuple[str, str], only_second: bool) -> list[str]:
     """Returns one row per pairing of a table that changes one part: name, games,
     points, and verdict."""
     lines = []
@@ -193,14 +200,14 @@ def print_changes(table, gains, only_second):
     return lines
 
 
-def print_board_cell(cell):
+def print_board_cell(cell: Figure | None) -> str:
     """Returns a cell of a table on the board; the paper's figures have as many digits as in the paper."""
     if cell is None:
         return "–"
     return f"**{cell.paper:g}%** {print_share(cell._replace(paper=None), 0)}"
 
 
-def print_matrix(table):
+def print_matrix(table: BoardTable) -> list[str]:
     """Returns one row per player that moves first, with one column per player that moves second."""
     lines = []
     for first in table.players:
@@ -209,7 +216,7 @@ def print_matrix(table):
     return lines
 
 
-def print_rounds(table):
+def print_rounds(table: BoardTable) -> list[str]:
     """Returns one row per pair of players, with one column per round."""
     lines = []
     for first, second in dict.fromkeys((first, second) for _, first, second in table.cells):
@@ -218,7 +225,7 @@ def print_rounds(table):
     return lines
 
 
-def print_scores(table):
+def print_scores(table: BoardTable) -> list[str]:
     """Returns a sentence with the scores of the players on the board, best first, and of the first mover."""
     scores = {player: table.both(player) for player in table.players}
     best_first = sorted(scores, key=lambda player: -scores[player].value)
@@ -227,7 +234,7 @@ def print_scores(table):
     return [f"Over all games against others: {listed}. The player who moves first scores {first}."]
 
 
-def print_speeds(table):
+def print_speeds(table: BoardTable) -> list[str]:
     """Returns sentences with the node expansions per second of the players in each round."""
     millions = {
         player: [f"{speeds[name] / 1e6:.2f}" for name in table.rounds] for player, speeds in table.speeds.items()
@@ -241,9 +248,12 @@ def print_speeds(table):
     ]
 
 
-def print_prefixes(pairings):
+def print_prefixes(pairings: Pairings) -> list[str]:
     """Returns one row per prefix of the table: its fraction of the table, and its score against the whole table."""
-    states = lambda cells: math.comb(cells, 6)
+
+    def states(cells: int) -> int:
+        return math.comb(cells, 6)
+
     lines = []
     for (_, prefix), whole in pairings.items():
         part = 100 * states(int(prefix.removeprefix("within "))) / states(81)
@@ -251,8 +261,9 @@ def print_prefixes(pairings):
     return lines
 
 
-def write(document, marker, lines, keeps_head):
-    """Returns the document with other lines between a marker and its end; `keeps_head` keeps the head of a table there."""
+def write(document: str, marker: str, lines: list[str], keeps_head: bool) -> str:
+    """Returns the document with other lines between a marker and its end; `keeps_head` keeps the head of a table
+    there."""
     begin = f"<!-- {marker} -->"
     assert document.count(begin) == 1, marker
     before, rest = document.split(begin)
@@ -262,43 +273,44 @@ def write(document, marker, lines, keeps_head):
     return "\n".join([f"{before}{begin}", "", *lines, "", f"<!-- end -->{after}"])
 
 
-def read_tables(program):
+def read_tables(program: Program) -> dict[str, Table]:
     """Returns the tables of all series that have logs, by name."""
     names = sorted(path.name for path in RESULTS.iterdir() if path.is_dir())
     with ThreadPoolExecutor() as pool:
-        return dict(zip(names, pool.map(lambda name: Table(name, program), names)))
+        return dict(zip(names, pool.map(lambda name: Table(name, program), names), strict=True))
 
 
-def update(document, program):
+def update(document: str, program: Program) -> str:
     """Returns the document with the figures and verdicts that the logs give."""
     tables = read_tables(program)
-    of = lambda *names: [tables[name] for name in names]
-    boards = {
-        "3": BoardTable("3", ["table-3"], program),
-        "4": BoardTable("4", ["table-4-short", "table-4"], program),
-        "5": BoardTable("5", ["table-5-fortieth"], program),
-    }
-    for name, table in boards.items():
-        document = write(document, f"board {name}", print_matrix(table) if name == "3" else print_rounds(table), True)
-        document = write(document, f"scores {name}", print_scores(table), False)
+
+    def of(*names: str) -> list[Table]:
+        return [tables[name] for name in names]
+
+    iii = BoardTable("3", ["table-3"], program)
+    iv = BoardTable("4", ["table-4-short", "table-4"], program)
+    v = BoardTable("5", ["table-5-fortieth"], program)
+    for name, cells in {"3": iii, "4": iv, "5": v}.items():
+        document = write(document, f"board {name}", print_matrix(cells) if name == "3" else print_rounds(cells), True)
+        document = write(document, f"scores {name}", print_scores(cells), False)
     for name, table in tables.items():
         if f"<!-- table {name} -->" in document:
             columns = table.columns()
             if name == "tuning-5":
                 columns.append(better_by_the_paper(tables["tuning-1"]))
             document = write(document, f"table {name}", print_rows(table, columns), True)
-    document = write(document, "speeds 5", print_speeds(boards["5"]), False)
+    document = write(document, "speeds 5", print_speeds(v), False)
     prefixes, first = read_pairings("prefixes", program)
     document = write(document, "prefixes", print_prefixes(prefixes), True)
     document = write(
         document, "prefixes first", [f"The player who moves first wins {print_share(first, 0)} of these games."], False
     )
     document = write(document, "skirmish 2500", print_more_simulations(tables, "skirmish_final"), True)
-    filters = {}
+    filters: Pairings = {}
     for kind in ("base", "heur", "end"):
         filters |= read_pairings(f"filters-{kind}", program)[0]
     papers = {
-        "board": board(*boards.values(), filters),
+        "board": board(iii, iv, v, filters),
         "ngrams": ngrams(
             *of(
                 "ngrams-1",
@@ -338,10 +350,10 @@ def update(document, program):
     return document
 
 
-def check(old, new):
+def check(old: str, new: str) -> int:
     """Prints the first lines that differ between two texts. Returns the exit code."""
-    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), "page", "logs", n=0, lineterm="")
-    lines = [line if len(line) <= 400 else f"{line[:400]} ..." for line in lines]
+    differences = difflib.unified_diff(old.splitlines(), new.splitlines(), "page", "logs", n=0, lineterm="")
+    lines = [line if len(line) <= 400 else f"{line[:400]} ..." for line in differences]
     print(*lines[:DIFFERENCE_LINES], sep="\n", end="\n" if lines else "")
     if len(lines) > DIFFERENCE_LINES:
         print(f"... and {len(lines) - DIFFERENCE_LINES} further lines")
@@ -350,13 +362,13 @@ def check(old, new):
     return 1 if lines else 0
 
 
-def find_program():
+def find_program() -> Path | None:
     """Returns the release build of the program, or else its debug build."""
     builds = [TARGET / profile / "sternhalma" for profile in ("release", "debug")]
     return next((path for path in builds if path.exists()), None)
 
 
-def main():
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--check", action="store_true", help="report differences, and write nothing")
     parser.add_argument(

@@ -15,9 +15,16 @@ import argparse
 import gzip
 import json
 import subprocess
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from figures import HERE, RESULTS
+
+# What is measured, the game, and the options of `gdl strategies`.
+Command = tuple[dict[str, str], str, list[str]]
+# A line of the log.
+Line = dict[str, Any]
 
 LOG = RESULTS / "strategies.ndjson.gz"
 GAMES = [
@@ -52,7 +59,7 @@ FIGURES = {"ucb": ("A: UCB, b = 5", 50, 5), "static": ("B: static", 50, 5), "squ
 TABLE_SEEDS, FIGURE_SEEDS = range(1, 11), range(1, 31)
 
 
-def commands():
+def commands() -> Iterator[Command]:
     """Returns the experiments: what is measured, the game, and the options of `gdl strategies`."""
     for game in GAMES:
         for model in MODELS:
@@ -83,13 +90,13 @@ def commands():
             )
 
 
-def read():
+def read() -> list[Line]:
     """Returns the lines of the log."""
     with gzip.open(LOG, "rt") as lines:
         return [json.loads(line) for line in lines]
 
 
-def means(lines, game, model):
+def means(lines: list[Line], game: str, model: str) -> list[float]:
     """Returns the mean goal of each strategy after the start clock, over all seeds."""
     starts = [
         line["start"]["strategies"]
@@ -103,21 +110,24 @@ def means(lines, game, model):
     ]
 
 
-def print_table(lines, model="tree"):
+def print_table(lines: list[Line], model: str = "tree") -> list[str]:
     """Returns the rows of Table IX."""
     rows = []
     for game in GAMES:
-        cells = [f"**{paper}** {ours:.1f}" for paper, ours in zip(TABLE_IX[game], means(lines, game, model))]
+        cells = [
+            f"**{paper}** {ours:.1f}" for paper, ours in zip(TABLE_IX[game], means(lines, game, model), strict=True)
+        ]
         rows.append(f"| {game} | {' | '.join(cells)} |")
     return rows
 
 
-def print_models(lines):
+def print_models(lines: list[Line]) -> list[str]:
     """Returns the rows of the models of the opponents: R in Checkers, and mean differences from the paper."""
     rows = []
     for model in MODELS:
         errors = [
-            [abs(ours - paper) for ours, paper in zip(means(lines, game, model), TABLE_IX[game])] for game in GAMES
+            [abs(ours - paper) for ours, paper in zip(means(lines, game, model), TABLE_IX[game], strict=True)]
+            for game in GAMES
         ]
         random = sum(error[0] for error in errors) / len(errors)
         others = sum(sum(error[1:]) / (len(error) - 1) for error in errors) / len(errors)
@@ -125,7 +135,13 @@ def print_models(lines):
     return rows
 
 
-def print_shares(lines):
+def spread(shares: list[list[float]], place: int) -> str:
+    """Returns the mean of the shares at a place of each search, with the smallest and the largest one."""
+    column = [share[place] for share in shares]
+    return f"{sum(column) / len(column):.1f}% ({min(column):.1f} to {max(column):.1f})"
+
+
+def print_shares(lines: list[Line]) -> list[str]:
     """Returns the rows of the figures: the mean shares of the most and of the least used strategy, by search."""
     rows = []
     for allocation, (title, best, worst) in FIGURES.items():
@@ -134,15 +150,11 @@ def print_shares(lines):
         shares = [
             sorted(100 * row["simulations"] / move["simulations"] for row in move["strategies"]) for move in found
         ]
-        spread = lambda place: (
-            f"{sum(share[place] for share in shares) / len(shares):.1f}% "
-            f"({min(share[place] for share in shares):.1f} to {max(share[place] for share in shares):.1f})"
-        )
-        rows.append(f"| {title} | **about {best}%** {spread(-1)} | **about {worst}%** {spread(0)} |")
+        rows.append(f"| {title} | **about {best}%** {spread(shares, -1)} | **about {worst}%** {spread(shares, 0)} |")
     return rows
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument(
         "--program",
@@ -153,7 +165,7 @@ def main():
     parser.add_argument("--threads", type=int, default=1, help="simultaneous searches [default: 1]")
     args = parser.parse_args()
 
-    def run(command):
+    def run(command: Command) -> Line:
         key, game, options = command
         file = f"experiments/rulesheets/{game}.kif"
         answer = subprocess.run(
@@ -163,7 +175,8 @@ def main():
             text=True,
             check=True,
         ).stdout
-        return key | json.loads(answer)
+        found: Line = key | json.loads(answer)
+        return found
 
     with ThreadPoolExecutor(args.threads) as pool:
         lines = list(pool.map(run, commands()))

@@ -11,6 +11,9 @@ import math
 
 from svg import picture, write_or_check
 
+Point = tuple[float, float]
+Cell = tuple[int, int]
+
 STEP = 52  # the distance of two neighbours
 RISE = STEP * math.sqrt(3) / 2  # the height of a row
 RADIUS = 17
@@ -20,17 +23,17 @@ X_HOME, O_HOME, COVERED = "#cfe3f7", "#f9dcc4", "#d9ecd0"
 X_PIECE, O_PIECE, ARROW = "#1f5f9e", "#b5561b", "#2b7a2b"
 
 
-def name(x, y):
+def name(x: int, y: int) -> str:
     """Returns the name of a cell."""
     return f"{'abcdefghijk'[x]}{y + 1}"
 
 
-def cell(text):
+def cell(text: str) -> Cell:
     """Returns the coordinates of a cell."""
     return "abcdefghijk".index(text[0]), int(text[1:]) - 1
 
 
-def goal_order(size):
+def goal_order(size: int) -> list[Cell]:
     """Returns the cells in the order of ranks, for the player that moves away from a1."""
     from_a1 = sorted(((x, y) for x in range(size) for y in range(size)), key=lambda at: (sum(at), at[0]))
     return [(size - 1 - x, size - 1 - y) for x, y in from_a1]
@@ -39,31 +42,39 @@ def goal_order(size):
 class Drawing:
     """An SVG picture whose lowest row is row 0, centred."""
 
-    def __init__(self, columns, rows, margin=70):
+    def __init__(self, columns: int, rows: int, margin: int = 70) -> None:
         self.width = columns * STEP + 2 * margin
         self.height = (rows - 1) * RISE + 2 * margin
         self.bottom = self.height - margin
-        self.parts = []
+        self.parts: list[str] = []
 
-    def at(self, across, row):
+    def at(self, across: int, row: int) -> Point:
         """Returns the point `across` half steps right of the centre, in a row."""
         return self.width / 2 + across * STEP / 2, self.bottom - row * RISE
 
-    def place(self, x, y):
+    def place(self, x: int, y: int) -> Point:
         return self.at(x - y, x + y)
 
-    def circle(self, point, fill, edge=EDGE, radius=RADIUS):
+    def circle(self, point: Point, fill: str, edge: str = EDGE, radius: int = RADIUS) -> None:
         self.parts.append(
             f'<circle cx="{point[0]:.1f}" cy="{point[1]:.1f}" r="{radius}" fill="{fill}" stroke="{edge}"/>'
         )
 
-    def text(self, point, text, size=12, fill=INK, anchor="middle", weight="normal"):
+    def text(
+        self,
+        point: Point,
+        text: object,
+        size: int = 12,
+        fill: str = INK,
+        anchor: str = "middle",
+        weight: str = "normal",
+    ) -> None:
         self.parts.append(
             f'<text x="{point[0]:.1f}" y="{point[1] + size * 0.35:.1f}" font-size="{size}" fill="{fill}"'
             f' text-anchor="{anchor}" font-weight="{weight}">{text}</text>'
         )
 
-    def arrow(self, start, end):
+    def arrow(self, start: Point, end: Point) -> None:
         """Draws an arrow between the edges of two cells."""
         length = math.dist(start, end)
         across, down = (end[0] - start[0]) / length, (end[1] - start[1]) / length
@@ -74,7 +85,7 @@ class Drawing:
             ' marker-end="url(#head)"/>'
         )
 
-    def svg(self, title):
+    def svg(self, title: str) -> str:
         marker = (
             '<defs><marker id="head" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="6" markerHeight="6"'
             f' orient="auto"><path d="M0 0L10 5L0 10z" fill="{ARROW}"/></marker></defs>'
@@ -82,7 +93,7 @@ class Drawing:
         return picture(self.width, self.height, title, [marker, *self.parts])
 
 
-def board():
+def board() -> str:
     """The 9x9 board with all names and both homes for six pieces."""
     drawing = Drawing(9, 17)
     order = goal_order(9)
@@ -103,11 +114,14 @@ def board():
     return drawing.svg("The 9x9 board with the names of its cells, and the homes for six pieces")
 
 
-def moves():
+def moves() -> str:
     """All moves of the piece on b2, as in the example of docs/rules.md."""
     drawing = Drawing(7, 13, 50)
     x_army, o_army = {"b2", "c2", "e3"}, {"d3", "f7", "g7"}
-    middle = lambda text: drawing.place(*cell(text))
+
+    def middle(text: str) -> Point:
+        return drawing.place(*cell(text))
+
     for to in ("a2", "b1", "a3", "c1", "b3"):
         drawing.arrow(middle("b2"), middle(to))
     for start, end in (("b2", "d2"), ("d2", "d4"), ("d4", "f2")):
@@ -120,7 +134,7 @@ def moves():
     return drawing.svg("The moves of the piece on b2: five steps, and a chain of up to three jumps")
 
 
-def seals():
+def seals() -> str:
     """Three sealed goals of o on the 9x9 board: with the tip, two rows, and a cell at the edge empty."""
     drawing = Drawing(21, 6, 40)
     patterns = (
@@ -142,11 +156,11 @@ def seals():
     return drawing.svg("Three sealed goals: the sealed cells are green, and the pieces of the wall blue")
 
 
-def parts():
+def parts() -> str:
     """Parts of the board: walls of x with pieces of o behind them."""
     drawing = Drawing(28, 6, 40)
     wall = {"a3", "b2", "c1", "a4", "b3", "c2", "d1"}
-    patterns = (
+    patterns: tuple[tuple[str, set[str], set[str], set[str]], ...] = (
         ("1. sealed", {"a1", "a2", "b1"}, wall, {"a1", "b1"}),
         ("2. not sealed", set(), wall, {"a1", "a2", "b1"}),
         ("3. x wins", set(), {"i8", "h9", "i7", "h8", "g9"}, {"i9"}),
@@ -169,7 +183,7 @@ def parts():
     return drawing.svg("Four walls of blue pieces with orange pieces behind them; the sealed cells are green")
 
 
-def star():
+def star() -> str:
     """The star board with 121 holes; the diamond is its part between two points."""
     drawing = Drawing(13, 17, 40)
     widths = [1, 2, 3, 4, 13, 12, 11, 10, 9]
@@ -183,7 +197,7 @@ def star():
     return drawing.svg("The star board with 121 holes; the 81 coloured holes are the 9x9 diamond")
 
 
-def prefix():
+def prefix() -> str:
     """The cells of a prefix of 42 cells, numbered in goal order."""
     drawing = Drawing(9, 17, 40)
     for number, at in enumerate(goal_order(9)):

@@ -1,12 +1,14 @@
 """SVG files: their frame, and writing or checking them."""
 
 import sys
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import NoReturn
 
 HERE = Path(__file__).resolve().parent
 
 
-def picture(width, height, title, parts):
+def picture(width: float, height: float, title: str, parts: Iterable[str]) -> str:
     """Returns a picture with a white background."""
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}"'
@@ -16,7 +18,7 @@ def picture(width, height, title, parts):
     return "\n".join([head, f"<title>{title}</title>", paper, *parts, "</svg>", ""])
 
 
-def write_or_check(drawings):
+def write_or_check(drawings: Mapping[str, Callable[[], str]]) -> NoReturn:
     """Writes `NAME.svg` for each name and function. With `--check`, reports files that differ instead."""
     different = []
     for name, draw in drawings.items():

@@ -8,40 +8,46 @@ docs/rules.md has the rules and docs/ugi.md the protocol. The player looks one
 move ahead: `value` is the place for a better idea.
 """
 
+from __future__ import annotations
+
 import argparse
 import random
 import sys
+from typing import Tuple
+
+Cell = Tuple[int, int]
+Move = Tuple[Cell, Cell]
 
 LETTERS = "abcdefghijk"
 STEPS = [(1, 0), (-1, 0), (0, 1), (0, -1), (1, -1), (-1, 1)]
 
 
-def name(cell):
+def name(cell: Cell) -> str:
     return f"{LETTERS[cell[0]]}{cell[1] + 1}"
 
 
-def cell(text):
+def cell(text: str) -> Cell:
     return LETTERS.index(text[0]), int(text[1:]) - 1
 
 
 class Position:
     """Both armies (sets of cells), the side to move (0 is x), and the size of the board."""
 
-    def __init__(self, size, armies, side):
+    def __init__(self, size: int, armies: list[set[Cell]], side: int) -> None:
         self.size, self.armies, self.side = size, armies, side
 
     @classmethod
-    def start(cls, size, pieces):
+    def start(cls, size: int, pieces: int) -> Position:
         # The home of x: the cells nearest a1, by row, and within a row by column.
         order = sorted(((x, y) for x in range(size) for y in range(size)), key=lambda at: (sum(at), at[0]))
         home = set(order[:pieces])
         return cls(size, [home, {(size - 1 - x, size - 1 - y) for x, y in home}], 0)
 
     @classmethod
-    def parse(cls, rows, player):
-        rows = rows.split("/")
-        armies = [set(), set()]
-        for y, row in enumerate(reversed(rows)):
+    def parse(cls, rows: str, player: str) -> Position:
+        lines = rows.split("/")
+        armies: list[set[Cell]] = [set(), set()]
+        for y, row in enumerate(reversed(lines)):
             x, number = 0, ""
             for character in row + "/":
                 if character.isdigit():
@@ -51,12 +57,15 @@ class Position:
                 if character in "xo":
                     armies["xo".index(character)].add((x, y))
                     x += 1
-        return cls(len(rows), armies, "xo".index(player))
+        return cls(len(lines), armies, "xo".index(player))
 
-    def moves(self):
+    def moves(self) -> list[Move]:
         """Returns all legal moves as pairs of cells."""
         occupied = self.armies[0] | self.armies[1]
-        free = lambda at: 0 <= at[0] < self.size and 0 <= at[1] < self.size and at not in occupied
+
+        def free(at: Cell) -> bool:
+            return 0 <= at[0] < self.size and 0 <= at[1] < self.size and at not in occupied
+
         found = []
         for start in sorted(self.armies[self.side]):
             occupied.discard(start)  # during a chain of jumps this cell is empty
@@ -74,7 +83,7 @@ class Position:
             found += [(start, to) for to in sorted(reached - {start})]
         return found
 
-    def play(self, text):
+    def play(self, text: str) -> None:
         """Plays a move such as `c1-e3`, or `pass`."""
         if text != "pass":
             start, to = map(cell, text.split("-"))
@@ -82,7 +91,7 @@ class Position:
             self.armies[self.side].add(to)
         self.side = 1 - self.side
 
-    def value(self, move, behind):
+    def value(self, move: Move, behind: float) -> float:
         """Returns the rows that a move gains, plus `behind` for each row that its piece has yet to go."""
         direction = 1 if self.side == 0 else -1
         start, to = (sum(at) * direction for at in move)
@@ -90,20 +99,20 @@ class Position:
 
 
 class Engine:
-    def __init__(self, size, pieces, behind):
+    def __init__(self, size: int, pieces: int, behind: float) -> None:
         self.size, self.pieces, self.behind = size, pieces, behind
         self.random = random.Random(1)
         self.position = Position.start(size, pieces)
-        self.held = None  # the answer to `go infinite`, until `stop`
+        self.held: str | None = None  # the answer to `go infinite`, until `stop`
 
-    def best(self):
+    def best(self) -> str:
         moves = self.position.moves()
         if not moves:
             return "pass"
         start, to = max(moves, key=lambda move: (self.position.value(move, self.behind), self.random.random()))
         return f"{name(start)}-{name(to)}"
 
-    def set_position(self, words):
+    def set_position(self, words: list[str]) -> None:
         if words[0] == "startpos":
             self.position, rest = Position.start(self.size, self.pieces), words[1:]
         else:  # fen ROWS PLAYER PLY
@@ -111,7 +120,7 @@ class Engine:
         for move in rest[1:]:  # the first word is `moves`
             self.position.play(move)
 
-    def run(self):
+    def run(self) -> None:
         for line in sys.stdin:
             words = line.split()
             command = words[0] if words else ""

@@ -21,23 +21,25 @@ OPENINGS = pathlib.Path(__file__).parent.parent / "openings" / "9x9-6-developmen
 
 
 class Program:
-    def __init__(self, command):
+    def __init__(self, command: str) -> None:
         words = shlex.split(command)
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.input, self.output = self.process.stdin, self.process.stdout
         self.ask("ugi", "ugiok")
         self.ask("isready", "readyok")
 
-    def send(self, line):
-        self.process.stdin.write(line + "\n")
+    def send(self, line: str) -> None:
+        self.input.write(line + "\n")
 
-    def ask(self, line, answer):
+    def ask(self, line: str, answer: str) -> None:
         self.send(line)
-        for got in self.process.stdout:
+        for got in self.output:
             if got.split()[:1] == [answer]:
                 return
         sys.exit(f"a program ended before it answered `{line}`")
 
-    def search(self, position, limit):
+    def search(self, position: str, limit: str) -> float:
         """Searches a position, and returns the seconds."""
         self.send("uginewgame")
         self.send(f"position {position if position.startswith('startpos') else 'fen ' + position}")
@@ -46,12 +48,12 @@ class Program:
         self.ask(f"go {limit}", "bestmove")
         return time.perf_counter() - start
 
-    def end(self):
+    def end(self) -> None:
         self.send("quit")
         self.process.wait()
 
 
-def seconds(command, positions, limit):
+def seconds(command: str, positions: list[str], limit: str) -> float:
     program = Program(command)
     # The first search reads the table.
     program.search(positions[0], limit)
@@ -60,7 +62,7 @@ def seconds(command, positions, limit):
     return total
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     limits = parser.add_mutually_exclusive_group(required=True)
     limits.add_argument("--nodes", type=int, help="node expansions per search")
@@ -74,8 +76,8 @@ def main():
     positions = [line for line in lines if line and not line.startswith("#")][: options.positions]
     limit = f"nodes {options.nodes}" if options.nodes else f"depth {options.depth}"
     rounds = [[seconds(command, positions, limit) for command in options.command] for _ in range(options.rounds)]
-    medians = [statistics.median(times) for times in zip(*rounds)]
-    for command, median in zip(options.command, medians):
+    medians = [statistics.median(times) for times in zip(*rounds, strict=True)]
+    for command, median in zip(options.command, medians, strict=True):
         rate = f"  {options.nodes * len(positions) / median / 1000:8.1f} kN/s" if options.nodes else ""
         print(f"{median:8.2f} s  {medians[0] / median:5.2f}{rate}  {command}")
 

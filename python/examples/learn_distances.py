@@ -31,10 +31,8 @@ with sternhalma.build(board=board) as table:
     occupied, distances = sample(table, arguments.states)
     values, *_ = np.linalg.lstsq(occupied, distances)
     occupied, distances = sample(table, arguments.states)
-    error = np.abs(occupied @ values - distances)
-    print(
-        f"mean error {error.mean():.3f}, largest {error.max():.1f}; of the mean alone {np.abs(distances - distances.mean()).mean():.3f}"
-    )
+    error, of_mean = np.abs(occupied @ values - distances), np.abs(distances - distances.mean()).mean()
+    print(f"mean error {error.mean():.3f}, largest {error.max():.1f}; of the mean alone {of_mean:.3f}")
 
     # The value of each cell, with a1 at the bottom left.
     grid = np.full((board.side, board.side), np.nan)

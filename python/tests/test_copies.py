@@ -153,7 +153,7 @@ def test_copies_of_environments_are_independent() -> None:
             environment.step(environment.random_actions())
             assert environment.state.steps.tolist() == [1, 1]
             assert other.state.steps.tolist() == state.steps.tolist() == [0, 0]
-        with pytest.raises(TypeError, match="cannot be pickled; pickle .* and set them again"):
+        with pytest.raises(TypeError, match=r"cannot be pickled; pickle .* and set them again"):
             pickle.dumps(environment)
 
 

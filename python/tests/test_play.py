@@ -66,7 +66,7 @@ def test_rule_sets() -> None:
     with pytest.raises(sh.NotationError, match="it seals the goal of x"):
         sh.Position(trapped).play("i5-i6")
     assert sh.Position(rules="paper") != sh.Position()
-    with pytest.raises(ValueError, match="rules paper, and the position of .* rules blocked-goal-2"):
+    with pytest.raises(ValueError, match=r"rules paper, and the position of .* rules blocked-goal-2"):
         sh.Player("greedy", board=board, rules="paper").think(sh.Position(board=board), nodes=1)
     assert sh.Player("greedy", board=board, rules="paper").think(sh.Position(board=board, rules="paper"), nodes=1).move
     wrong: list[Any] = [sh.Position, sh.Player]

@@ -67,7 +67,7 @@ def test_a_table_is_loaded_if_the_memory_is_available(tmp_path: Path) -> None:
     path = tmp_path / "large.sht"
     with path.open("wb") as file:
         file.truncate(2**42)
-    with pytest.raises(sh.OutOfMemory, match="large.sht: this needs .* of memory .* give a smaller load_budget"):
+    with pytest.raises(sh.OutOfMemory, match=r"large.sht: this needs .* of memory .* give a smaller load_budget"):
         sh.open(path, load_budget=2**42)
     with pytest.raises(sh.DamagedTable):
         sh.open(path)

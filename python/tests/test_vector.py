@@ -252,7 +252,7 @@ def test_illegal_actions_name_the_first_lane() -> None:
     for unsigned in (np.uint8, np.uint64, np.int16, np.uint32):
         wrong = environment.random_actions().astype(unsigned)
         wrong[7] = 200
-        with pytest.raises(sh.IllegalAction, match="^lane 7: 200 is not a legal action of x"):
+        with pytest.raises(sh.IllegalAction, match=r"^lane 7: 200 is not a legal action of x"):
             environment.step(wrong)
         environment.clone().step(environment.random_actions().astype(unsigned))
     with pytest.raises(sh.IllegalAction, match=r"lane 0: 9 \(wait\)"):
@@ -265,7 +265,7 @@ def test_illegal_actions_name_the_first_lane() -> None:
         environment.step(np.zeros(1500, int), mask=[True])
     pennies = rl.VectorGame(GAMES["matching-pennies"], 2)
     assert pennies.simultaneous and pennies.random_actions().shape == (2, 2)
-    with pytest.raises(sh.IllegalAction, match="^lane 1: "):
+    with pytest.raises(sh.IllegalAction, match=r"^lane 1: "):
         pennies.step([[0, 0], [0, 77]])
 
 
@@ -313,7 +313,7 @@ def test_properties_and_wrong_arguments() -> None:
             rl.VectorGame(SMALL, **arguments)
     with pytest.raises(ValueError):
         environment.reset(seed=-1)
-    with pytest.raises(sh.RulesheetError, match="lane 0.*simultaneous"):
+    with pytest.raises(sh.RulesheetError, match=r"lane 0.*simultaneous"):
         rl.VectorGame(GAMES["matching-pennies"], 1, simultaneous=False)
     assert rl.VectorGame(SMALL, 1, simultaneous=True).state.legal.shape == (1, 2, 10)
 

@@ -237,7 +237,7 @@ def test_lists_of_seeds_repeat_matches() -> None:
     for wrong in [[1, 2], [1, None, 3], [1, -2, 3]]:
         with pytest.raises(ValueError, match="seed: "):
             first(wrong)
-    with pytest.raises(TypeError, match="seed: expected integers, got 0.5"):
+    with pytest.raises(TypeError, match=r"seed: expected integers, got 0.5"):
         first([1, 0.5, 3])
 
 
@@ -245,7 +245,7 @@ def test_an_environment_has_one_wrapper() -> None:
     environment = rl.VectorGame(GAMES["tic-tac-toe"], 1, autoreset="same_step")
     rl.gymnasium(environment)
     for wrap in [rl.gymnasium, rl.gymnasium_single, rl.pettingzoo]:
-        with pytest.raises(ValueError, match="has a wrapper, .* wrap a clone"):
+        with pytest.raises(ValueError, match=r"has a wrapper, .* wrap a clone"):
             wrap(environment)  # type: ignore[operator]
     # A clone keeps the mode.
     assert environment.autoreset == "same_step"

@@ -6,7 +6,7 @@ import schemathesis
 
 
 @schemathesis.serializer("application/x-ndjson")
-def print_lines(ctx, value):
+def print_lines(ctx: object, value: object) -> bytes:
     if isinstance(value, bytes):
         return value
     text = value if isinstance(value, str) else json.dumps(value)
@@ -14,5 +14,5 @@ def print_lines(ctx, value):
 
 
 @schemathesis.deserializer("application/x-ndjson")
-def read_lines(ctx, response):
+def read_lines(ctx: object, response: schemathesis.Response) -> list[object]:
     return [json.loads(line) for line in response.content.splitlines()]

@@ -19,6 +19,7 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 # The most by which the memory may grow between the second and the last third of the time.
 MOST_GROWTH = 8 << 20
@@ -26,7 +27,14 @@ SIDE, PIECES, STATES = 6, 5, 376992
 CLIENTS = 6
 
 
-def start(program, directory):
+def number(pattern: str, text: str) -> int:
+    """Returns the number in the group of a pattern, which must be in the text."""
+    found = re.search(pattern, text)
+    assert found is not None, f"expected {pattern}, got {text}"
+    return int(found[1])
+
+
+def start(program: str, directory: str) -> tuple[subprocess.Popen[str], int]:
     """Builds a table, starts the server, and returns its process and port."""
     board = ["--side", str(SIDE), "--pieces", str(PIECES)]
     subprocess.run([program, "--tables", directory, "build", *board, "--quiet"], check=True, stdout=subprocess.DEVNULL)
@@ -36,23 +44,24 @@ def start(program, directory):
         stderr=subprocess.DEVNULL,
         text=True,
     )
-    url = server.stdout.readline()
-    return server, int(re.fullmatch(r"http://127\.0\.0\.1:(\d+)/", url.strip())[1])
+    assert server.stdout is not None
+    return server, number(r"^http://127\.0\.0\.1:(\d+)/$", server.stdout.readline())
 
 
 class Client(threading.Thread):
     """A client that sends requests until it is stopped."""
 
-    def __init__(self, port, seed, stop):
+    def __init__(self, port: int, seed: int, stop: threading.Event) -> None:
         super().__init__()
         self.port, self.stop, self.random = port, stop, random.Random(seed)
-        self.answers, self.failure = 0, None
+        self.answers = 0
+        self.failure: Exception | None = None
         self.connection = self.connect()
 
-    def connect(self):
+    def connect(self) -> http.client.HTTPConnection:
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
 
-    def run(self):
+    def run(self) -> None:
         kinds = [self.state] * 60 + [self.line, self.heat, self.random_state, self.position, self.refused] * 8
         kinds += [self.batch, self.lines_batch, self.search, self.leave_search, self.leave_request, self.page]
         try:
@@ -63,48 +72,55 @@ class Client(threading.Thread):
             self.failure = error
             self.stop.set()
 
-    def request(self, method, path, body=None, content_type="application/json", expected=200):
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: str | None = None,
+        content_type: str = "application/json",
+        expected: int = 200,
+    ) -> bytes:
         headers = {} if body is None else {"Content-Type": content_type}
         self.connection.request(method, path, body, headers)
         answer = self.connection.getresponse()
         text = answer.read()
         if answer.status != expected:
-            raise AssertionError(f"{method} {path}: status {answer.status} in place of {expected}: {text[:200]}")
+            raise AssertionError(f"{method} {path}: status {answer.status} in place of {expected}: {text[:200]!r}")
         if answer.will_close:
             self.connection = self.connect()
         return text
 
-    def rank(self):
+    def rank(self) -> int:
         return self.random.randrange(STATES)
 
-    def table(self, route, parameters):
+    def table(self, route: str, parameters: str) -> Any:
         return json.loads(self.request("GET", f"/api/tables/{SIDE}x{SIDE}-{PIECES}/{route}?{parameters}"))
 
-    def state(self):
+    def state(self) -> None:
         rank = self.rank()
         assert self.table("state", f"state=%23{rank}")["rank"] == rank
 
-    def line(self):
+    def line(self) -> None:
         answer = self.table("line", f"state=%23{self.rank()}")
         assert len(answer["line"]) == answer["distance"]
 
-    def heat(self):
+    def heat(self) -> None:
         state = self.table("state", f"state=%23{self.rank()}")["state"]
         cell = state.split(",")[0]
         cells = self.table("heat", f"state={state}&piece={cell}")["cells"]
         assert len(cells) == SIDE * SIDE - PIECES + 1
 
-    def random_state(self):
+    def random_state(self) -> None:
         distance = self.random.randrange(8)
         assert self.table("random", f"distance={distance}&seed={self.rank()}")["distance"] == distance
 
-    def position(self):
+    def position(self) -> None:
         first = json.loads(self.request("GET", "/api/position?position=startpos"))
         move = self.random.choice(first["moves"])["move"]
         body = json.dumps({"position": first["position"], "move": move})
         assert json.loads(self.request("POST", "/api/position/play", body))["ply"] == 1
 
-    def refused(self):
+    def refused(self) -> None:
         path, status = self.random.choice(
             [
                 ("/api/tables/9x9-99/state?state=a1", 404),
@@ -114,20 +130,20 @@ class Client(threading.Thread):
         )
         assert "error" in json.loads(self.request("GET", path, expected=status))
 
-    def batch(self):
+    def batch(self) -> None:
         ranks = [self.rank() for _ in range(self.random.randrange(1, 100_000))]
         path = f"/api/tables/{SIDE}x{SIDE}-{PIECES}/distances"
         assert len(json.loads(self.request("POST", path, json.dumps({"ranks": ranks})))["distances"]) == len(ranks)
 
-    def lines_batch(self):
+    def lines_batch(self) -> None:
         body = "".join(f"{self.rank()}\n" for _ in range(self.random.randrange(1, 20_000)))
         path = f"/api/tables/{SIDE}x{SIDE}-{PIECES}/distances"
         assert self.request("POST", path, body, "application/x-ndjson").count(b"\n") == body.count("\n")
 
-    def search_path(self, limit):
+    def search_path(self, limit: str) -> str:
         return f"/api/analysis?position=startpos&player=ab-avg&{limit}"
 
-    def search(self):
+    def search(self) -> None:
         """Reads a whole search, or is refused because too many searches run."""
         self.connection.request("GET", self.search_path("depth=1"))
         answer = self.connection.getresponse()
@@ -136,31 +152,31 @@ class Client(threading.Thread):
         if answer.will_close:
             self.connection = self.connect()
 
-    def leave_search(self):
+    def leave_search(self) -> None:
         self.connection.request("GET", self.search_path("seconds=60"))
         self.connection.getresponse().read(20)
         self.connection.close()
         self.connection = self.connect()
 
-    def leave_request(self):
+    def leave_request(self) -> None:
         with socket.create_connection(("127.0.0.1", self.port)) as connection:
             connection.sendall(b"POST /api/records/parse HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{")
 
-    def page(self):
+    def page(self) -> None:
         assert b"<html" in self.request("GET", "/")
 
 
 class Usage:
     """What a process uses."""
 
-    def __init__(self, pid):
+    def __init__(self, pid: int) -> None:
         status = Path(f"/proc/{pid}/status").read_text()
-        self.memory = int(re.search(r"RssAnon:\s*(\d+) kB", status)[1]) << 10
-        self.threads = int(re.search(r"Threads:\s*(\d+)", status)[1])
+        self.memory = number(r"RssAnon:\s*(\d+) kB", status) << 10
+        self.threads = number(r"Threads:\s*(\d+)", status)
         self.files = len(list(Path(f"/proc/{pid}/fd").iterdir()))
 
 
-def watch(server, stop, seconds):
+def watch(server: subprocess.Popen[str], stop: threading.Event, seconds: float) -> list[int]:
     """Returns the largest memory of each third of the time."""
     begin, largest = time.monotonic(), [0, 0, 0]
     while (elapsed := time.monotonic() - begin) < seconds and not stop.wait(0.2):
@@ -169,7 +185,7 @@ def watch(server, stop, seconds):
     return largest
 
 
-def left_behind(server, before):
+def left_behind(server: subprocess.Popen[str], before: Usage) -> str | None:
     """Returns what the server still uses, beyond `before`, some time after the clients have left."""
     # Idle threads of the runtime end after ten seconds.
     for _ in range(300):
@@ -180,7 +196,7 @@ def left_behind(server, before):
     return f"{after.files - before.files} files and {after.threads - before.threads} threads stay behind"
 
 
-def soak(program, seconds, directory):
+def soak(program: str, seconds: float, directory: str) -> list[str]:
     """Returns the errors of a soak."""
     server, port = start(program, directory)
     try:
@@ -215,7 +231,7 @@ def soak(program, seconds, directory):
         server.kill()
 
 
-def main():
+def main() -> int:
     program, seconds = sys.argv[1], float(sys.argv[2])
     with tempfile.TemporaryDirectory() as directory:
         errors = soak(program, seconds, directory)

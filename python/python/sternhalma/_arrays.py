@@ -61,7 +61,10 @@ def role_of(role: Any, roles: Sequence[str]) -> int:
 
 
 def contiguous(array: ArrayLike, dtype: Any) -> NDArray[Any]:
-    """Returns an array as the compiled module takes it: contiguous, aligned, and of a type. It may be the same array."""
+    """Returns an array as the compiled module takes it: contiguous, aligned, and of a type.
+
+    It may be the same array.
+    """
     return np.require(array, dtype, ["C_CONTIGUOUS", "ALIGNED"])
 
 

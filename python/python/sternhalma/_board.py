@@ -26,9 +26,9 @@ class Moves(NamedTuple):
 def rank(cells: ArrayLike, *, board: Board = DEFAULT_BOARD, player: str = "x") -> Any:
     """Returns the ranks of states.
 
-    `cells` has the shape (..., pieces): the numbers of the cells of an army, in any order. Cell 0 is a1; cells
-    are numbered by rows x + y and then by x (`Board.coordinates`). `player` is "x", whose home is at a1, or "o". The result has the shape (...) and
-    the dtype uint64; that of a single state is a scalar.
+    `cells` has the shape (..., pieces): the numbers of the cells of an army, in any order. Cell 0 is a1; cells are
+    numbered by rows x + y and then by x (`Board.coordinates`). `player` is "x", whose home is at a1, or "o". The result
+    has the shape (...) and the dtype uint64; that of a single state is a scalar.
 
     Raises `StateError` with the index of the first row that is not an army.
 

@@ -59,8 +59,8 @@ def build(
 
     `memory` limits the memory, as bytes or a text such as "2GiB"; the default is three quarters of the machine's.
     `mode` is "in-memory", which has no limit by default, "out-of-core", or `None` for the one that the limit allows.
-    `layer_form` is the form of the layers of an out-of-core build: "whole" is faster, "delta" takes less disk space, and
-    `None` is "whole" if the disk has room. An interrupted out-of-core build resumes with the same arguments, unless
+    `layer_form` is the form of the layers of an out-of-core build: "whole" is faster, "delta" takes less disk space,
+    and `None` is "whole" if the disk has room. An interrupted out-of-core build resumes with the same arguments, unless
     `fresh` discards its work directory `work_dir`.
 
     `progress` is called with the phase, the complete steps and all steps; it may be a progress bar of tqdm.

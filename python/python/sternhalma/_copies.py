@@ -18,7 +18,10 @@ class Immutable:
 
 
 class Unpicklable:
-    """An object that cannot be pickled, nor copied unless a subclass defines how. `_refusal` says what to do instead."""
+    """An object that cannot be pickled, nor copied unless a subclass defines how.
+
+    `_refusal` says what to do instead.
+    """
 
     __slots__ = ()
 

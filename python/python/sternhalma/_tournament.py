@@ -99,9 +99,9 @@ class Results(Immutable):
 
         Columns: `number` from 1; `round`; `pairing`, the row of `pairings` within the round; `game` within the pairing;
         `player_1` and further roles; `result` such as "1-0"; `goal_1` and further roles, 0 to 100; `plies`; `end`:
-        "rules", "ply-limit", "repetition", "adjudicated" or "fault"; `fault`; `opening`; `moves`, a list of texts per game; and the
-        cost of the searches of each role: `searches_1`, `nodes_1`, `playouts_1`, `seconds_1`, `memory_limited_1`, and
-        so on.
+        "rules", "ply-limit", "repetition", "adjudicated" or "fault"; `fault`; `opening`; `moves`, a list of texts per
+        game; and the cost of the searches of each role: `searches_1`, `nodes_1`, `playouts_1`, `seconds_1`,
+        `memory_limited_1`, and so on.
         """
         return _columns(self._native.games())
 
@@ -145,7 +145,8 @@ def tournament(
 
     A player is a text such as "heur0,c=0.3", a program as "ugi:COMMAND", or an object. A mapping gives the players
     other names. Players of a `board` look up distances in `table`, and estimate them without one; `Player` objects keep
-    their tables, and their seeds and rule sets are not used. The tournament starts processes of its own for a `Program`.
+    their tables, and their seeds and rule sets are not used. The tournament starts processes of its own for a
+    `Program`.
 
     `rules` is a rule set of Chinese Checkers, as in `Position`. It may also be the name of a built-in rulesheet or the
     path of one. The players are then policies such as "uct".
@@ -154,8 +155,8 @@ def tournament(
     "round-robin" or "gauntlet": the first player against all others. Openings have `opening_plies` random plies,
     unless `openings` lists them. `adjudicate` ends games when the armies have separated, by `table`.
 
-    The limits per move are `nodes` (100,000 if there is no limit), `playouts`, `depth` and `seconds`, and `clock` is the
-    time per game in seconds, such as "60+0.5". Without limits of time, the same `seed` gives the same games at any
+    The limits per move are `nodes` (100,000 if there is no limit), `playouts`, `depth` and `seconds`, and `clock` is
+    the time per game in seconds, such as "60+0.5". Without limits of time, the same `seed` gives the same games at any
     number of `threads`; 0 is one per core. `memory` limits the memory of all searches; the default is a quarter of the
     machine's. Principal-variation search plays other moves if its share is less than its transposition table.
 

@@ -149,8 +149,8 @@ class Game(Immutable):
         """Plays uniformly random matches from the initial state, 512 at once per thread.
 
         Returns the goals as uint8 (count, roles), and the lengths in steps as uint32 (count,). Results are the same for
-        any number of `threads`; 0 is one per processor core. Matches are in the order in which they end within parts, so
-        only all of them are an unbiased sample. Ctrl-C raises `KeyboardInterrupt`.
+        any number of `threads`; 0 is one per processor core. Matches are in the order in which they end within parts,
+        so only all of them are an unbiased sample. Ctrl-C raises `KeyboardInterrupt`.
 
         Raises `RulesheetError` if a match does not end or a role has no legal move.
         """
@@ -243,7 +243,10 @@ class State(Immutable):
 
     @property
     def player(self) -> int | None:
-        """The index of the role that has a choice; the first role if none has. `None` if several have, or at the end."""
+        """The index of the role that has a choice; the first role if none has.
+
+        `None` if several have, or at the end.
+        """
         return self._native.player
 
     @property
@@ -255,7 +258,8 @@ class State(Immutable):
         """Returns the state after one legal move of each role.
 
         `joint` has one move per role, in order or by the names of roles. Roles with a single legal move may be left out
-        of a mapping. A text is the move of the only role that has a choice. Case, spaces and outer parentheses are free.
+        of a mapping. A text is the move of the only role that has a choice. Case, spaces and outer parentheses are
+        free.
 
         Raises `NotationError` if a move is not legal or the match is over.
         """

@@ -187,8 +187,8 @@ class VectorGame(Unpicklable):
     def step(self, actions: ArrayLike, *, mask: ArrayLike | None = None) -> VectorState:
         """Plays an action in each lane: integers of shape (lanes,), or (lanes, roles) if simultaneous.
 
-        The other roles play their only legal move. If there is a `mask` (bool, (lanes,)), the lanes in which it is false
-        do not change, whatever their action is. Their reward is 0.
+        The other roles play their only legal move. If there is a `mask` (bool, (lanes,)), the lanes in which it is
+        false do not change, whatever their action is. Their reward is 0.
 
         Raises `IllegalAction` with the first lane whose action is not legal; no lane changes then.
         """

@@ -22,8 +22,8 @@ Opponent = Callable[[Any, NDArray[np.bool_]], ArrayLike]
 """A function that moves for the other roles.
 
 Its arguments are the environment and a mask of lanes, bool (lanes,). It returns one action per lane, as `step` takes
-them; only those of the lanes in the mask count. If it has a method `reset(seed)`, a reset of the environment with a seed
-calls it, so that matches after it can be repeated.
+them; only those of the lanes in the mask count. If it has a method `reset(seed)`, a reset of the environment with a
+seed calls it, so that matches after it can be repeated.
 """
 
 Illegal = Literal["terminate", "raise"]
@@ -103,14 +103,15 @@ def gymnasium(
 ) -> VectorEnv[Any, Any, Any]:
     """Returns a `gymnasium.vector.VectorEnv` of the lanes, for one agent.
 
-    With an `opponent`, the agent plays `role` (by default the first), and the opponent all other roles; "random" chooses
-    legal actions uniformly. Without one, the agent moves for the role to move, and the reward is that role's.
+    With an `opponent`, the agent plays `role` (by default the first), and the opponent all other roles; "random"
+    chooses legal actions uniformly. Without one, the agent moves for the role to move, and the reward is that role's.
     `info["action_mask"]` has the legal actions, bool (lanes, max_moves), and `info["player"]` the role to move.
 
     `autoreset` of the environment is the mode in `metadata["autoreset_mode"]`. An environment has one wrapper, which
     begins its matches. `reset` takes a seed, or a list of one seed per lane. In the mode "same_step",
     `info["final_obs"]` has the last observations. An illegal action ends the match with the lowest reward
-    ("terminate"), with `info["illegal"]`, or raises `IllegalAction` ("raise"). Arrays are copies, unless `copy` is false.
+    ("terminate"), with `info["illegal"]`, or raises `IllegalAction` ("raise"). Arrays are copies, unless `copy` is
+    false.
 
     Raises `ImportError` without gymnasium, and `ValueError` if the environment is simultaneous or packed, or has a
     wrapper. `step` raises `TypeError` for actions that are not integers.
@@ -141,8 +142,8 @@ def gymnasium_single(
 def pettingzoo(environment: VectorEnvironment, *, name: str = "sternhalma") -> AECEnv:
     """Returns a `pettingzoo.AECEnv` of an environment with one lane, with one agent per role.
 
-    An observation has the entries "observation" and "action_mask" (int8). The mask of an agent that is not to move is 0.
-    If the environment is simultaneous, the agents choose one after another, and then play at once.
+    An observation has the entries "observation" and "action_mask" (int8). The mask of an agent that is not to move is
+    0. If the environment is simultaneous, the agents choose one after another, and then play at once.
 
     Raises `ImportError` without pettingzoo, and `ValueError` if there are several lanes, or the environment has a
     wrapper.
