@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from .ggp import Finding
+from ._findings import Finding
 
 
 class SternhalmaError(Exception):

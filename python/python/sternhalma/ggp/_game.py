@@ -13,28 +13,11 @@ from .. import _native
 from .._arrays import contiguous, role_of, shown
 from .._copies import Immutable
 from .._errors import RulesheetError
+from .._findings import Finding
 from .._resources import memory_of, search_memory_of, threads_of
 
 DEFAULT_MEMORY = "1GiB"
 """The memory limit of a search."""
-
-
-class Finding(NamedTuple):
-    """An error or a warning about a rulesheet.
-
-    `rule` is the stable name of the kind, such as "unsafe". `severity` is "error" or "warning". `line` and `column`
-    count from 1, and are `None` if the finding has no place.
-    """
-
-    rule: str
-    severity: str
-    message: str
-    line: int | None
-    column: int | None
-
-    def __str__(self) -> str:
-        place = "" if self.line is None else f"{self.line}:{self.column}: "
-        return f"{place}{self.severity}[{self.rule}]: {self.message}"
 
 
 class MoveValue(NamedTuple):

@@ -6,7 +6,8 @@ The wrappers need the extras `sternhalma[gymnasium]` and `sternhalma[pettingzoo]
 from ._chinese_checkers import VectorChineseCheckers
 from ._vector import Autoreset, VectorEnvironment, VectorState
 from ._vector_game import VectorGame
-from ._wrappers import Opponent, PolicyOpponent, gymnasium, gymnasium_single, pettingzoo
+from ._wrapper_base import Opponent
+from ._wrappers import PolicyOpponent, gymnasium, gymnasium_single, pettingzoo
 
 __all__ = [
     "Autoreset",

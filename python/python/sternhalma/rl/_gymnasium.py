@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._arrays import check_actions, is_integer, role_of, shown
 from .._errors import IllegalAction
 from ._vector import Autoreset, VectorEnvironment
-from ._wrappers import Illegal, Opponent, Wrapper, step_only
+from ._wrapper_base import Illegal, Opponent, Wrapper, step_only
 
 _MODES: dict[Autoreset, AutoresetMode] = {
     "next_step": AutoresetMode.NEXT_STEP,

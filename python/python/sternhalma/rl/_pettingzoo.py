@@ -11,7 +11,7 @@ from pettingzoo import AECEnv
 from .._arrays import check_actions, shown
 from .._errors import IllegalAction
 from ._vector import VectorEnvironment
-from ._wrappers import Wrapper, step_only
+from ._wrapper_base import Wrapper, step_only
 
 
 class PettingZoo(Wrapper, AECEnv):  # type: ignore[misc]
