@@ -44,11 +44,11 @@ def documentation(thing: Any) -> str:
 
 
 def members(kind: type) -> str:
-    """Returns the attributes and methods of a class."""
+    """Returns the attributes and methods of a class, also those that it inherits."""
     lines = []
+    every = {name: member for base in reversed(kind.__mro__) for name, member in vars(base).items()}
     # Compiled classes have no fixed order.
-    all_members = sorted(vars(kind).items()) if "__slots__" not in vars(kind) else vars(kind).items()
-    for name, member in all_members:
+    for name, member in every.items() if "__slots__" in vars(kind) else sorted(every.items()):
         if name.startswith("_") or not inspect.getdoc(member):
             continue
         is_method = inspect.isroutine(member)

@@ -2,95 +2,44 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1, PyReadwriteArray2};
+use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArrayDyn, PyReadwriteArray2, PyReadwriteArrayDyn};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
+use rayon::ThreadPool;
 use rayon::prelude::*;
 use sternhalma_data::{CellSet, Position as DataPosition, Side, Table as DataTable};
-use sternhalma_engine::lanes::{Lane, LaneArrays, RewardedGame};
+use sternhalma_engine::lanes::{Lane, RewardedGame};
 use sternhalma_engine::ugi::action_text;
 use sternhalma_engine::{ChineseCheckers, Distances, Filter, GameSetup, GameState};
+use sternhalma_ggp::gdl::network::EnvironmentRows;
 
 use crate::board::Board;
-use crate::environment::{borrow, parse_autoreset, thread_pool};
+use crate::environment::{
+    Autoreset, LaneArrays, LaneSizes, Mask, illegal_action, is_selected, mask_values, selected_lanes, thread_pool,
+};
 use crate::errors::{board_error, exceptions, table_error};
 use crate::play::{Position, parse_rules};
-use crate::states::{Reader, parse_player};
+use crate::states::Reader;
 use crate::table::{OUTSIDE, Table};
 
-/// The arrays of all lanes, which Python owns.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-struct Arrays {
-    observation: Py<PyArray2<u8>>,
-    legal: Py<PyArray2<bool>>,
-    player: Py<PyArray1<i8>>,
-    reward: Py<PyArray2<f32>>,
-    terminated: Py<PyArray1<bool>>,
-    truncated: Py<PyArray1<bool>>,
-    steps: Py<PyArray1<u32>>,
-    final_observation: Py<PyArray2<u8>>,
-}
-
-/// The arrays, borrowed for one call.
-struct Borrowed<'py> {
-    observation: PyReadwriteArray2<'py, u8>,
-    legal: PyReadwriteArray2<'py, bool>,
-    player: PyReadwriteArray1<'py, i8>,
-    reward: PyReadwriteArray2<'py, f32>,
-    terminated: PyReadwriteArray1<'py, bool>,
-    truncated: PyReadwriteArray1<'py, bool>,
-    steps: PyReadwriteArray1<'py, u32>,
-    final_observation: PyReadwriteArray2<'py, u8>,
-}
-
-impl Arrays {
-    fn borrow<'py>(&self, py: Python<'py>) -> PyResult<Borrowed<'py>> {
-        Ok(Borrowed {
-            observation: borrow(py, &self.observation)?,
-            legal: borrow(py, &self.legal)?,
-            player: borrow(py, &self.player)?,
-            reward: borrow(py, &self.reward)?,
-            terminated: borrow(py, &self.terminated)?,
-            truncated: borrow(py, &self.truncated)?,
-            steps: borrow(py, &self.steps)?,
-            final_observation: borrow(py, &self.final_observation)?,
-        })
-    }
-}
-
-impl Borrowed<'_> {
-    /// Returns the rows of each lane.
-    fn rows(&mut self, actions: usize, cells: usize) -> PyResult<Vec<LaneArrays<'_>>> {
-        let observations = self.observation.as_slice_mut()?.chunks_exact_mut(2 * cells);
-        let masks = self.legal.as_slice_mut()?.chunks_exact_mut(actions);
-        let rewards = self.reward.as_slice_mut()?.chunks_exact_mut(2);
-        let last = self.final_observation.as_slice_mut()?.chunks_exact_mut(2 * cells);
-        let flags = self.terminated.as_slice_mut()?.iter_mut().zip(self.truncated.as_slice_mut()?);
-        let numbers = self.player.as_slice_mut()?.iter_mut().zip(self.steps.as_slice_mut()?);
-        let rows = observations.zip(masks).zip(rewards).zip(last).zip(flags).zip(numbers);
-        let row =
-            |(((((observation, legal), reward), final_observation), (terminated, truncated)), (player, steps))| {
-                LaneArrays { observation, legal, player, reward, terminated, truncated, steps, final_observation }
-            };
-        Ok(rows.map(row).collect())
-    }
-}
+/// The roles, by number.
+const ROLES: [Side; 2] = [Side::X, Side::O];
 
 /// Lanes of Chinese Checkers.
 #[pyclass(frozen, module = "sternhalma._native")]
 pub struct CheckersLanes {
     game: Arc<RewardedGame>,
     table: Option<Arc<DataTable>>,
-    arrays: Arrays,
+    #[pyo3(get)]
+    arrays: Py<LaneArrays>,
     lanes: Mutex<Vec<Lane>>,
     /// The threads that share the lanes; `None` for one.
-    pool: Option<Arc<rayon::ThreadPool>>,
+    pool: Option<Arc<ThreadPool>>,
 }
 
-/// Returns whether a lane is selected.
-fn is_in(mask: Option<&[bool]>, lane: usize) -> bool {
-    mask.is_none_or(|mask| mask.get(lane) == Some(&true))
+/// Returns the lanes that a thread takes at a time.
+fn grain(lanes: usize, pool: &ThreadPool) -> usize {
+    lanes.div_ceil(4 * pool.current_num_threads())
 }
 
 impl CheckersLanes {
@@ -107,7 +56,7 @@ impl CheckersLanes {
                 lanes.try_for_each(|(number, (lane, row))| work(number, lane, row))
             }
             Some(pool) => {
-                let grain = lanes.len().div_ceil(4 * pool.current_num_threads());
+                let grain = grain(lanes.len(), pool);
                 let each = |(number, (lane, row)): (usize, (&mut Lane, &mut R))| work(number, lane, row).err();
                 let parts = || {
                     let lanes = lanes.par_iter_mut().zip(rows).with_min_len(grain).enumerate();
@@ -118,32 +67,53 @@ impl CheckersLanes {
         }
     }
 
-    /// Calls `work` with each lane, which it may change, its number and its arrays. Nothing is called if `check` fails
-    /// for a lane. No other thread can change lanes in between, because it would have to borrow the arrays.
+    /// Returns the first lane with a property.
+    fn find(&self, has: impl Fn(usize, &Lane) -> bool + Sync + Send) -> Option<usize> {
+        let lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        let lanes = lanes.as_slice();
+        match &self.pool {
+            None => lanes.iter().enumerate().position(|(number, lane)| has(number, lane)),
+            Some(pool) => {
+                let lanes = lanes.par_iter().with_min_len(grain(lanes.len(), pool)).enumerate();
+                pool.install(|| lanes.position_first(|(number, lane)| has(number, lane)))
+            }
+        }
+    }
+
+    /// Calls `work` with each lane, which it may change, its number and its rows. Nothing is called if `check` refuses a
+    /// lane, which is returned. No other thread can change lanes in between, because it would have to borrow the arrays.
     fn change_checked(
         &self,
         py: Python<'_>,
-        check: impl Fn(usize, &Lane) -> PyResult<()> + Sync + Send,
-        work: impl Fn(usize, &mut Lane, &mut LaneArrays) + Sync + Send,
-    ) -> PyResult<()> {
-        let mut arrays = self.arrays.borrow(py)?;
-        let mut rows = arrays.rows(self.game.actions(), self.game.game().board().cells())?;
+        check: impl Fn(usize, &Lane) -> bool + Sync + Send,
+        work: impl Fn(usize, &mut Lane, &mut EnvironmentRows) + Sync + Send,
+    ) -> PyResult<Option<usize>> {
+        let mut arrays = self.arrays.get().borrow(py)?;
+        let mut rows: Vec<_> = arrays.parts(1).collect();
         py.detach(|| {
-            self.each(&mut rows, |number, lane, _| check(number, lane))?;
-            self.each(&mut rows, |number, lane, row| {
-                work(number, lane, row);
-                Ok(())
-            })
+            let refused = self.find(|number, lane| !check(number, lane));
+            if refused.is_none() {
+                self.each(&mut rows, |number, lane, row| {
+                    work(number, lane, row);
+                    Ok(())
+                })?;
+            }
+            Ok(refused)
         })
     }
 
-    /// Calls `work` with each lane, which it may change, its number and its arrays.
-    fn change(&self, py: Python<'_>, work: impl Fn(usize, &mut Lane, &mut LaneArrays) + Sync + Send) -> PyResult<()> {
-        self.change_checked(py, |_, _| Ok(()), work)
+    /// Calls `work` with each lane, which it may change, its number and its rows.
+    fn change(
+        &self,
+        py: Python<'_>,
+        work: impl Fn(usize, &mut Lane, &mut EnvironmentRows) + Sync + Send,
+    ) -> PyResult<()> {
+        self.change_checked(py, |_, _| true, work).map(|_| ())
     }
 
-    /// Puts lanes with these numbers, which ascend, in states.
-    fn set(&self, py: Python<'_>, lanes: &[usize], states: &[GameState]) -> PyResult<()> {
+    /// Puts the lanes of a mask in states.
+    fn set(&self, py: Python<'_>, mask: &PyReadonlyArray1<'_, bool>, states: &[GameState]) -> PyResult<()> {
+        let lanes = selected_lanes(mask.as_slice()?);
         if lanes.len() != states.len() {
             let (expected, found) = (lanes.len(), states.len());
             let text = format!("expected {expected} rows, one per lane of the mask, got {found}");
@@ -164,16 +134,17 @@ impl CheckersLanes {
 #[pymethods]
 impl CheckersLanes {
     #[new]
+    #[pyo3(signature = (*, board, lanes, threads, table, shaping, ply_limit, rules))]
     #[allow(clippy::too_many_arguments, reason = "the arguments are those of the Python class")]
     fn new(
         py: Python<'_>,
         board: &Board,
+        lanes: usize,
         threads: usize,
         table: Option<&Table>,
         shaping: f32,
         ply_limit: u32,
         rules: &str,
-        arrays: Arrays,
     ) -> PyResult<CheckersLanes> {
         let board = board.0.for_two().map_err(board_error)?;
         let table = table.map(Table::get).transpose()?;
@@ -186,57 +157,77 @@ impl CheckersLanes {
             game = game.shaped(Distances::new(table.clone()), shaping);
         }
         let pool = thread_pool(threads)?;
-        let mut borrowed = arrays.borrow(py)?;
-        let mut rows = borrowed.rows(game.actions(), board.cells())?;
-        let lanes = rows.iter_mut().enumerate().map(|(number, row)| game.lane(number, row)).collect();
-        drop(rows);
-        drop(borrowed);
+        let (observation, legal) = (2 * board.cells(), vec![game.actions()]);
+        let sizes = LaneSizes { lanes, rows: lanes, blocks: 0, observation, legal, roles: 2 };
+        let arrays = LaneArrays::new(py, &sizes)?;
+        let lanes =
+            arrays.borrow(py)?.parts(1).enumerate().map(|(number, mut row)| game.lane(number, &mut row)).collect();
+        let arrays = Py::new(py, arrays)?;
         Ok(CheckersLanes { game: Arc::new(game), table, arrays, lanes: Mutex::new(lanes), pool })
     }
 
-    /// Returns lanes in the same states, which write to other arrays with the same contents.
-    fn copy(&self, arrays: Arrays) -> CheckersLanes {
-        let lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let (game, table, pool) = (self.game.clone(), self.table.clone(), self.pool.clone());
-        CheckersLanes { game, table, arrays, lanes: Mutex::new(lanes), pool }
+    /// The number of actions.
+    #[getter]
+    fn max_moves(&self) -> usize {
+        self.game.actions()
     }
 
-    fn reset(&self, py: Python<'_>, seed: Option<u64>, mask: Option<PyReadonlyArray1<'_, bool>>) -> PyResult<()> {
-        let mask = mask.as_ref().map(|mask| mask.as_slice()).transpose()?;
+    /// Whether each role has an action.
+    #[getter]
+    fn simultaneous(&self) -> bool {
+        false
+    }
+
+    /// Returns the text of an action of a role, or `None` if there is none.
+    fn action_name(&self, role: usize, action: usize) -> Option<String> {
+        let action = self.game.decode(*ROLES.get(role)?, action)?;
+        Some(action_text(self.game.game().geometry(), action))
+    }
+
+    /// Returns an independent environment in the same states.
+    fn clone(&self, py: Python<'_>) -> PyResult<CheckersLanes> {
+        let arrays = Py::new(py, self.arrays.get().copy(py)?)?;
+        let lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (game, table, pool) = (self.game.clone(), self.table.clone(), self.pool.clone());
+        Ok(CheckersLanes { game, table, arrays, lanes: Mutex::new(lanes), pool })
+    }
+
+    /// Begins new matches in the lanes of a mask, and seeds the generators of random actions.
+    fn reset(&self, py: Python<'_>, seed: Option<u64>, mask: Mask<'_>) -> PyResult<()> {
+        let mask = mask_values(&mask)?;
         self.change(py, |number, lane, row| {
             seed.into_iter().for_each(|seed| lane.seed(seed, number));
-            if is_in(mask, number) {
+            if is_selected(mask, number) {
                 self.game.reset(lane, row);
             }
         })
     }
 
+    /// Plays actions in the lanes of a mask. Messages show `given`, the actions before their conversion.
     fn step(
         &self,
         py: Python<'_>,
-        actions: PyReadonlyArray1<'_, i64>,
-        mask: Option<PyReadonlyArray1<'_, bool>>,
-        autoreset: Option<&str>,
+        actions: PyReadonlyArrayDyn<'_, i32>,
+        given: &Bound<'_, PyAny>,
+        mask: Mask<'_>,
+        autoreset: Autoreset,
     ) -> PyResult<()> {
-        let autoreset = parse_autoreset(autoreset)?;
-        let actions = actions.as_slice()?;
-        let mask = mask.as_ref().map(|mask| mask.as_slice()).transpose()?;
+        let (actions, mask) = (actions.as_slice()?, mask_values(&mask)?);
         let action = |number: usize| usize::try_from(actions[number]).unwrap_or(usize::MAX);
-        let check = |number: usize, lane: &Lane| {
-            if !is_in(mask, number) || self.game.accepts(lane, action(number)) {
-                return Ok(());
-            }
-            let (action, player) = (actions[number], lane.state().player());
-            Err(exceptions::IllegalAction::new_err(format!("lane {number}: action {action} is not legal for {player}")))
-        };
-        self.change_checked(py, check, |number, lane, row| match is_in(mask, number) {
-            true => self.game.step(lane, action(number), autoreset, row),
+        let check = |number: usize, lane: &Lane| !is_selected(mask, number) || self.game.accepts(lane, action(number));
+        let refused = self.change_checked(py, check, |number, lane, row| match is_selected(mask, number) {
+            true => self.game.step(lane, action(number), autoreset.into(), row),
             false => self.game.skip(lane, row),
-        })
+        })?;
+        let Some(number) = refused else { return Ok(()) };
+        let player = self.lanes.lock().unwrap_or_else(PoisonError::into_inner)[number].state().player();
+        let name = self.action_name(player as usize, action(number));
+        let given = given.get_item(number)?.call_method0("tolist")?;
+        Err(illegal_action(number, &given, name.as_deref(), &player.to_string()))
     }
 
     /// Writes a random legal action of each lane to `out`.
-    fn random_actions(&self, py: Python<'_>, mut out: PyReadwriteArray1<'_, i32>) -> PyResult<()> {
+    fn random_actions(&self, py: Python<'_>, mut out: PyReadwriteArrayDyn<'_, i32>) -> PyResult<()> {
         let out = out.as_slice_mut()?;
         py.detach(|| {
             self.each(out, |_, lane, action| {
@@ -246,8 +237,13 @@ impl CheckersLanes {
         })
     }
 
-    /// Puts lanes with these numbers in the states of positions.
-    fn set_positions(&self, py: Python<'_>, lanes: Vec<usize>, positions: Vec<Py<Position>>) -> PyResult<()> {
+    /// Puts the lanes of a mask in the states of positions.
+    fn set_positions(
+        &self,
+        py: Python<'_>,
+        mask: PyReadonlyArray1<'_, bool>,
+        positions: Vec<Py<Position>>,
+    ) -> PyResult<()> {
         let states = positions.iter().enumerate().map(|(row, position)| {
             let position = position.get();
             let data = position.game.position(&position.state);
@@ -256,11 +252,16 @@ impl CheckersLanes {
                 PyValueError::new_err(format!("row {row}: the position is of {found}, and the environment of {board}"))
             })
         });
-        self.set(py, &lanes, &states.collect::<PyResult<Vec<_>>>()?)
+        self.set(py, &mask, &states.collect::<PyResult<Vec<_>>>()?)
     }
 
-    /// Puts lanes with these numbers in states: the cells of x, those of o, and the player to move, 0 or 1.
-    fn set_cells(&self, py: Python<'_>, lanes: Vec<usize>, rows: PyReadonlyArray2<'_, u8>) -> PyResult<()> {
+    /// Puts the lanes of a mask in states: the cells of x, those of o, and the player to move, 0 or 1.
+    fn set_cells(
+        &self,
+        py: Python<'_>,
+        mask: PyReadonlyArray1<'_, bool>,
+        rows: PyReadonlyArray2<'_, u8>,
+    ) -> PyResult<()> {
         let board = self.game.game().board();
         let (reader, pieces) = (Reader::new(board, Side::X), board.pieces());
         let army = |cells: &[u8]| -> PyResult<CellSet> {
@@ -282,7 +283,7 @@ impl CheckersLanes {
             let state = position.and_then(|position| self.game.game().state(&position));
             state.ok_or_else(|| exceptions::StateError::new_err(format!("row {number}: the armies share a cell")))
         });
-        self.set(py, &lanes, &states.collect::<PyResult<Vec<_>>>()?)
+        self.set(py, &mask, &states.collect::<PyResult<Vec<_>>>()?)
     }
 
     /// Returns the position string of a lane.
@@ -290,12 +291,6 @@ impl CheckersLanes {
         let lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
         let lane = lanes.get(lane).ok_or_else(|| PyIndexError::new_err(format!("there is no lane {lane}")))?;
         Ok(self.game.game().position(lane.state()).to_string())
-    }
-
-    /// Returns the text of an action of a player, or `None` if there is none.
-    fn action_text(&self, player: &str, action: usize) -> PyResult<Option<String>> {
-        let decoded = self.game.decode(parse_player(player)?, action);
-        Ok(decoded.map(|action| action_text(self.game.game().geometry(), action)))
     }
 
     /// Writes the distances of both armies of each lane to `out`.

@@ -28,6 +28,8 @@ mod _native {
     #[pymodule_export]
     use crate::build::{build, compare, convert, plan, verify};
     #[pymodule_export]
+    use crate::environment::{Autoreset, LaneArrays};
+    #[pymodule_export]
     use crate::lanes::CheckersLanes;
     #[pymodule_export]
     use crate::play::{Player, Position, is_rule_set, players, restore_position};

@@ -2,49 +2,37 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use numpy::{Element, PyArray1, PyReadonlyArray1, PyReadwriteArray1};
-use pyo3::exceptions::PyValueError;
+use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArrayDyn, PyReadwriteArrayDyn};
 use pyo3::prelude::*;
 use rayon::ThreadPool;
 use rayon::prelude::*;
-use sternhalma_ggp::gdl::network::{EnvironmentBlock, EnvironmentOptions, EnvironmentRows, LANES, LaneEnvironment};
+use sternhalma_ggp::gdl::network::{
+    EnvironmentBlock, EnvironmentOptions, EnvironmentRows, LANES, LaneEnvironment, NetworkGame,
+};
 
-use crate::environment::{borrow, parse_autoreset, thread_pool};
+use crate::environment::{
+    Autoreset, BorrowedArrays, LaneArrays, LaneSizes, Mask, illegal_action, is_selected, mask_values, selected_lanes,
+    thread_pool,
+};
 use crate::errors::{exceptions, message};
 use crate::rulesheet::Game;
-
-/// The arrays of an environment, which Python allocates and keeps.
-struct Arrays {
-    observation: Py<PyArray1<u8>>,
-    legal: Py<PyArray1<u8>>,
-    planes: Py<PyArray1<u64>>,
-    legal_planes: Py<PyArray1<u64>>,
-    player: Py<PyArray1<i8>>,
-    reward: Py<PyArray1<f32>>,
-    terminated: Py<PyArray1<u8>>,
-    truncated: Py<PyArray1<u8>>,
-    steps: Py<PyArray1<u32>>,
-    final_observation: Py<PyArray1<u8>>,
-}
 
 /// Matches of a rulesheet that advance together.
 #[pyclass(frozen, module = "sternhalma._native")]
 pub struct VectorGame {
+    game: Arc<NetworkGame>,
     environment: Arc<LaneEnvironment>,
     blocks: Mutex<Vec<EnvironmentBlock>>,
     /// The threads, if there are several.
     pool: Option<Arc<ThreadPool>>,
-    lanes: usize,
-    arrays: Arrays,
+    #[pyo3(get)]
+    arrays: Py<LaneArrays>,
 }
-
-/// The mask of lanes, or `None` for all.
-type Mask<'py> = Option<PyReadonlyArray1<'py, u8>>;
 
 #[pymethods]
 impl VectorGame {
     #[new]
-    #[pyo3(signature = (game, lanes, threads, simultaneous, rewards, max_steps, is_packed))]
+    #[pyo3(signature = (*, game, lanes, threads, simultaneous, rewards, max_steps, is_packed))]
     #[allow(clippy::too_many_arguments, reason = "the arguments are those of the Python class")]
     fn new(
         py: Python<'_>,
@@ -57,18 +45,27 @@ impl VectorGame {
         is_packed: bool,
     ) -> PyResult<VectorGame> {
         let options = EnvironmentOptions { simultaneous, rewards, max_steps };
-        let game = game.game();
+        let game = game.game().clone();
         let environment = py.detach(|| LaneEnvironment::new(game.network(), game.engine(), &options));
         let environment = environment.map_err(|error| exceptions::RulesheetError::new_err(message(&error)))?;
         let pool = thread_pool(threads)?;
-        let arrays = Arrays::new(py, &environment, lanes, is_packed)?;
+        let (roles, moves) = (environment.roles(), environment.max_moves());
+        let sizes = LaneSizes {
+            lanes,
+            rows: if is_packed { 0 } else { lanes },
+            blocks: lanes.div_ceil(LANES),
+            observation: environment.fluents(),
+            legal: if environment.is_simultaneous() { vec![roles, moves] } else { vec![moves] },
+            roles,
+        };
+        let arrays = Py::new(py, LaneArrays::new(py, &sizes)?)?;
         let blocks = py.detach(|| {
             let block =
                 |number: usize| EnvironmentBlock::new(&environment, number as u64, LANES.min(lanes - number * LANES));
             (0..lanes.div_ceil(LANES)).map(block).collect()
         });
         let environment = Arc::new(environment);
-        Ok(VectorGame { environment, blocks: Mutex::new(blocks), pool, lanes, arrays })
+        Ok(VectorGame { game, environment, blocks: Mutex::new(blocks), pool, arrays })
     }
 
     /// The maximum number of moves of a role.
@@ -89,66 +86,34 @@ impl VectorGame {
         self.environment.rewards()
     }
 
-    /// The arrays, all of one dimension: observation, legal, planes, legal_planes, player, reward, terminated,
-    /// truncated, steps and final_observation.
-    #[getter]
-    fn arrays(&self, py: Python<'_>) -> Vec<Py<PyAny>> {
-        let Arrays {
-            observation,
-            legal,
-            planes,
-            legal_planes,
-            player,
-            reward,
-            terminated,
-            truncated,
-            steps,
-            final_observation,
-        } = &self.arrays;
-        vec![
-            observation.clone_ref(py).into_any(),
-            legal.clone_ref(py).into_any(),
-            planes.clone_ref(py).into_any(),
-            legal_planes.clone_ref(py).into_any(),
-            player.clone_ref(py).into_any(),
-            reward.clone_ref(py).into_any(),
-            terminated.clone_ref(py).into_any(),
-            truncated.clone_ref(py).into_any(),
-            steps.clone_ref(py).into_any(),
-            final_observation.clone_ref(py).into_any(),
-        ]
+    /// Returns the name of an action of a role, or `None` if there is none.
+    fn action_name(&self, role: usize, action: usize) -> Option<String> {
+        let network = self.game.network();
+        let mv = (role < network.roles.len()).then(|| network.netlist.possible_moves(role).nth(action))??;
+        network.moves.get(mv).cloned()
     }
 
     /// Begins new matches in the lanes of a mask, and seeds the generators of random actions.
     fn reset(&self, py: Python<'_>, seed: Option<u64>, mask: Mask<'_>) -> PyResult<()> {
-        let mask = self.mask(&mask)?;
+        let mask = mask_values(&mask)?;
         self.on_blocks(py, |first, block, rows| {
             if let Some(seed) = seed {
                 block.seed(seed);
             }
-            block.reset(&self.environment, |lane| mask.is_none_or(|mask| mask[first + lane] != 0), rows);
+            block.reset(&self.environment, |lane| is_selected(mask, first + lane), rows);
         })?;
         self.check_conflicts(py)
     }
 
-    /// Puts the lanes of a mask in given states: the fluents of one lane after another.
+    /// Puts the lanes of a mask in given states: rows of fluents.
     fn set_state(
         &self,
         py: Python<'_>,
-        mask: PyReadonlyArray1<'_, u8>,
-        rows: PyReadonlyArray1<'_, u8>,
+        mask: PyReadonlyArray1<'_, bool>,
+        rows: PyReadonlyArray2<'_, u8>,
     ) -> PyResult<()> {
-        let mask = Some(mask);
-        let mask = self.mask(&mask)?.unwrap_or_default();
-        let (states, fluents) = (rows.as_slice()?, self.environment.fluents());
-        let lanes: Vec<usize> = (0..self.lanes).filter(|&lane| mask[lane] != 0).collect();
-        if states.len() != lanes.len() * fluents {
-            let shape = format!("({}, {fluents})", lanes.len());
-            return Err(PyValueError::new_err(format!(
-                "rows: expected the shape {shape}, got {} values",
-                states.len()
-            )));
-        }
+        let (lanes, states) = (selected_lanes(mask.as_slice()?), rows.as_slice()?);
+        let fluents = self.environment.fluents();
         self.on_blocks(py, |first, block, rows| {
             let (from, to) =
                 (lanes.partition_point(|&lane| lane < first), lanes.partition_point(|&lane| lane < first + LANES));
@@ -158,23 +123,19 @@ impl VectorGame {
         self.check_conflicts(py)
     }
 
-    /// Plays actions in the lanes of a mask.
+    /// Plays actions in the lanes of a mask. Messages show `given`, the actions before their conversion.
     fn step(
         &self,
         py: Python<'_>,
-        actions: PyReadonlyArray1<'_, i32>,
+        actions: PyReadonlyArrayDyn<'_, i32>,
+        given: &Bound<'_, PyAny>,
         mask: Mask<'_>,
-        autoreset: Option<&str>,
+        autoreset: Autoreset,
     ) -> PyResult<()> {
-        let (actions, mask) = (actions.as_slice()?, self.mask(&mask)?);
+        let (actions, mask) = (actions.as_slice()?, mask_values(&mask)?);
         let choices = self.environment.choices();
-        if actions.len() != self.lanes * choices {
-            let text = format!("expected {} actions, got {}", self.lanes * choices, actions.len());
-            return Err(PyValueError::new_err(text));
-        }
-        let autoreset = parse_autoreset(autoreset)?;
-        let mut arrays = self.arrays.borrow(py)?;
-        let rows = arrays.rows();
+        let mut arrays = self.arrays.get().borrow(py)?;
+        let rows = arrays.parts(LANES);
         let illegal = py.detach(|| {
             let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
             let blocks = &mut blocks[..];
@@ -189,22 +150,22 @@ impl VectorGame {
             };
             if illegal.is_none() {
                 let step = |_, block: &mut EnvironmentBlock, rows: &mut EnvironmentRows<'_>| {
-                    block.step(&self.environment, autoreset, rows);
+                    block.step(&self.environment, autoreset.into(), rows);
                 };
                 self.each_block(blocks, rows, step);
             }
             illegal
         });
         match illegal {
-            Some(lane) => Err(exceptions::IllegalAction::new_err(lane)),
+            Some(lane) => Err(self.illegal(lane, given, &arrays)?),
             None => self.check_conflicts(py),
         }
     }
 
     /// Writes random legal actions.
-    fn random_actions(&self, py: Python<'_>, mut actions: PyReadwriteArray1<'_, i32>) -> PyResult<()> {
+    fn random_actions(&self, py: Python<'_>, mut out: PyReadwriteArrayDyn<'_, i32>) -> PyResult<()> {
         let choices = self.environment.choices();
-        let actions = actions.as_slice_mut()?;
+        let actions = out.as_slice_mut()?;
         py.detach(|| {
             let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
             let blocks = &mut blocks[..];
@@ -229,27 +190,26 @@ impl VectorGame {
             blocks.iter().map(|block| block.duplicate(&self.environment)).collect()
         });
         Ok(VectorGame {
+            game: self.game.clone(),
             environment: self.environment.clone(),
             blocks: Mutex::new(blocks),
             pool: self.pool.clone(),
-            lanes: self.lanes,
-            arrays: self.arrays.copy(py)?,
+            arrays: Py::new(py, self.arrays.get().copy(py)?)?,
         })
     }
 }
 
 impl VectorGame {
-    /// Returns the values of a mask, which has one per lane.
-    fn mask<'a>(&self, mask: &'a Mask<'_>) -> PyResult<Option<&'a [u8]>> {
-        let mask = mask.as_ref().map(|mask| mask.as_slice()).transpose()?;
-        match mask {
-            Some(mask) if mask.len() != self.lanes => Err(PyValueError::new_err(format!(
-                "mask: expected the shape ({},), got {} values",
-                self.lanes,
-                mask.len()
-            ))),
-            mask => Ok(mask),
+    /// Returns the exception for the actions of a lane that are not legal.
+    fn illegal(&self, lane: usize, given: &Bound<'_, PyAny>, arrays: &BorrowedArrays<'_>) -> PyResult<PyErr> {
+        let (actions, roles) = (given.get_item(lane)?.call_method0("tolist")?, &self.game.network().roles);
+        if self.environment.is_simultaneous() {
+            let text = format!("lane {lane}: {actions} are not legal actions of {}", roles.join(", "));
+            return Ok(exceptions::IllegalAction::new_err(text));
         }
+        let role = arrays.role(lane).unwrap_or(0);
+        let name = actions.extract().ok().and_then(|action| self.action_name(role, action));
+        Ok(illegal_action(lane, &actions, name.as_deref(), &roles[role]))
     }
 
     /// Calls a function with the first lane of each block, the block and its arrays.
@@ -258,8 +218,8 @@ impl VectorGame {
         py: Python<'_>,
         work: impl Fn(usize, &mut EnvironmentBlock, &mut EnvironmentRows<'_>) + Send + Sync,
     ) -> PyResult<()> {
-        let mut arrays = self.arrays.borrow(py)?;
-        let rows = arrays.rows();
+        let mut arrays = self.arrays.get().borrow(py)?;
+        let rows = arrays.parts(LANES);
         py.detach(|| {
             let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
             self.each_block(&mut blocks, rows, work);
@@ -268,16 +228,13 @@ impl VectorGame {
     }
 
     /// Calls a function with the first lane of each block, the block and its rows.
-    fn each_block(
+    fn each_block<'a>(
         &self,
         blocks: &mut [EnvironmentBlock],
-        mut rows: EnvironmentRows<'_>,
+        rows: impl Iterator<Item = EnvironmentRows<'a>>,
         work: impl Fn(usize, &mut EnvironmentBlock, &mut EnvironmentRows<'_>) + Send + Sync,
     ) {
-        let rows = (0..blocks.len()).map(|number| {
-            let lanes = LANES.min(self.lanes - number * LANES);
-            (number * LANES, take_rows(&mut rows, &self.environment, lanes))
-        });
+        let rows = rows.enumerate().map(|(number, rows)| (number * LANES, rows));
         match &self.pool {
             None => blocks.iter_mut().zip(rows).for_each(|(block, (first, mut rows))| work(first, block, &mut rows)),
             Some(pool) => {
@@ -311,128 +268,4 @@ impl VectorGame {
             }
         }
     }
-}
-
-/// The arrays while Rust writes them.
-struct BorrowedArrays<'py> {
-    observation: PyReadwriteArray1<'py, u8>,
-    legal: PyReadwriteArray1<'py, u8>,
-    planes: PyReadwriteArray1<'py, u64>,
-    legal_planes: PyReadwriteArray1<'py, u64>,
-    player: PyReadwriteArray1<'py, i8>,
-    reward: PyReadwriteArray1<'py, f32>,
-    terminated: PyReadwriteArray1<'py, u8>,
-    truncated: PyReadwriteArray1<'py, u8>,
-    steps: PyReadwriteArray1<'py, u32>,
-    final_observation: PyReadwriteArray1<'py, u8>,
-}
-
-impl Arrays {
-    /// Allocates the arrays.
-    fn new(py: Python<'_>, environment: &LaneEnvironment, lanes: usize, is_packed: bool) -> PyResult<Arrays> {
-        let (fluents, actions) = (environment.fluents(), environment.choices() * environment.max_moves());
-        let (blocks, rows) = (lanes.div_ceil(LANES), if is_packed { 0 } else { lanes });
-        Ok(Arrays {
-            observation: zeros(py, rows * fluents)?,
-            legal: zeros(py, rows * actions)?,
-            planes: zeros(py, blocks * fluents * LANES / 64)?,
-            legal_planes: zeros(py, blocks * actions * LANES / 64)?,
-            player: zeros(py, lanes)?,
-            reward: zeros(py, lanes * environment.roles())?,
-            terminated: zeros(py, lanes)?,
-            truncated: zeros(py, lanes)?,
-            steps: zeros(py, lanes)?,
-            final_observation: zeros(py, rows * fluents)?,
-        })
-    }
-
-    /// Returns copies of the arrays.
-    fn copy(&self, py: Python<'_>) -> PyResult<Arrays> {
-        Ok(Arrays {
-            observation: copy(py, &self.observation)?,
-            legal: copy(py, &self.legal)?,
-            planes: copy(py, &self.planes)?,
-            legal_planes: copy(py, &self.legal_planes)?,
-            player: copy(py, &self.player)?,
-            reward: copy(py, &self.reward)?,
-            terminated: copy(py, &self.terminated)?,
-            truncated: copy(py, &self.truncated)?,
-            steps: copy(py, &self.steps)?,
-            final_observation: copy(py, &self.final_observation)?,
-        })
-    }
-
-    /// Borrows the arrays for writing.
-    fn borrow<'py>(&self, py: Python<'py>) -> PyResult<BorrowedArrays<'py>> {
-        Ok(BorrowedArrays {
-            observation: borrow(py, &self.observation)?,
-            legal: borrow(py, &self.legal)?,
-            planes: borrow(py, &self.planes)?,
-            legal_planes: borrow(py, &self.legal_planes)?,
-            player: borrow(py, &self.player)?,
-            reward: borrow(py, &self.reward)?,
-            terminated: borrow(py, &self.terminated)?,
-            truncated: borrow(py, &self.truncated)?,
-            steps: borrow(py, &self.steps)?,
-            final_observation: borrow(py, &self.final_observation)?,
-        })
-    }
-}
-
-/// Allocates an array of zeros. NumPy raises `MemoryError` if there is no room.
-fn zeros<T: Element>(py: Python<'_>, size: usize) -> PyResult<Py<PyArray1<T>>> {
-    let zeros = py.import("numpy")?.call_method1("zeros", (size, T::get_dtype(py)))?;
-    Ok(zeros.cast_into::<PyArray1<T>>()?.unbind())
-}
-
-fn copy<T: Element>(py: Python<'_>, array: &Py<PyArray1<T>>) -> PyResult<Py<PyArray1<T>>> {
-    Ok(array.bind(py).call_method0("copy")?.cast_into::<PyArray1<T>>()?.unbind())
-}
-
-impl BorrowedArrays<'_> {
-    /// Returns the rows of all lanes.
-    fn rows(&mut self) -> EnvironmentRows<'_> {
-        EnvironmentRows {
-            observation: values(&mut self.observation),
-            legal: values(&mut self.legal),
-            planes: values(&mut self.planes),
-            legal_planes: values(&mut self.legal_planes),
-            player: values(&mut self.player),
-            reward: values(&mut self.reward),
-            terminated: values(&mut self.terminated),
-            truncated: values(&mut self.truncated),
-            steps: values(&mut self.steps),
-            final_observation: values(&mut self.final_observation),
-        }
-    }
-}
-
-/// Returns the values of an array, which is contiguous since this module allocated it.
-fn values<'a, T: Element>(array: &'a mut PyReadwriteArray1<'_, T>) -> &'a mut [T] {
-    array.as_slice_mut().unwrap_or_default()
-}
-
-/// Splits off the rows of the first lanes, which are those of a block.
-fn take_rows<'a>(rows: &mut EnvironmentRows<'a>, environment: &LaneEnvironment, lanes: usize) -> EnvironmentRows<'a> {
-    let (fluents, actions) = (environment.fluents(), environment.choices() * environment.max_moves());
-    EnvironmentRows {
-        observation: take(&mut rows.observation, lanes * fluents),
-        legal: take(&mut rows.legal, lanes * actions),
-        planes: take(&mut rows.planes, fluents * LANES / 64),
-        legal_planes: take(&mut rows.legal_planes, actions * LANES / 64),
-        player: take(&mut rows.player, lanes),
-        reward: take(&mut rows.reward, lanes * environment.roles()),
-        terminated: take(&mut rows.terminated, lanes),
-        truncated: take(&mut rows.truncated, lanes),
-        steps: take(&mut rows.steps, lanes),
-        final_observation: take(&mut rows.final_observation, lanes * fluents),
-    }
-}
-
-/// Splits off the first items; fewer if there are not as many.
-fn take<'a, T>(items: &mut &'a mut [T], count: usize) -> &'a mut [T] {
-    let all = std::mem::take(items);
-    let (first, rest) = all.split_at_mut(count.min(all.len()));
-    *items = rest;
-    first
 }

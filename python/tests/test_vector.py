@@ -1,7 +1,8 @@
 """Vectorised environments, compared with states that are played one by one."""
 
+import inspect
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -338,3 +339,51 @@ def test_threads_share_an_environment() -> None:
         thread.join()
     assert not errors
     run(environment, 3)
+
+
+def environments(lanes: int) -> list[rl.VectorEnvironment]:
+    """Returns an environment of each kind."""
+    return [rl.VectorGame(SMALL, lanes), rl.VectorChineseCheckers(sh.Board(4, 3), lanes)]
+
+
+def test_environments_refuse_the_same() -> None:
+    def errors(environment: rl.VectorEnvironment) -> list[str]:
+        legal = environment.random_actions().copy()
+        wrong: list[tuple[type[Exception], Callable[[], object]]] = [
+            (TypeError, lambda: environment.step(legal.astype(float))),
+            (ValueError, lambda: environment.step(legal[:2])),
+            (ValueError, lambda: environment.step(legal, mask=[1, 0, 1])),
+            (ValueError, lambda: environment.reset(mask=[True])),
+            (ValueError, lambda: environment.reset(seed=2**64)),
+            (ValueError, lambda: environment.set_state([True], [])),
+            (ValueError, lambda: setattr(environment, "autoreset", True)),
+            (sh.IllegalAction, lambda: environment.step([legal[0], -5, 2**40])),
+            (IndexError, lambda: environment.action_name(0, environment.max_moves)),
+        ]
+        found = []
+        for kind, work in wrong:
+            with pytest.raises(kind) as error:
+                work()
+            found.append(f"{error.type.__name__}: {error.value}".replace(str(environment.max_moves), "N"))
+        return found
+
+    games, checkers = map(errors, environments(3))
+    assert games == checkers
+
+
+def test_environments_share_their_documentation() -> None:
+    kinds = [rl.VectorGame, rl.VectorChineseCheckers]
+    for name, member in vars(rl.VectorEnvironment).items():
+        if not name.startswith("_") and name != "set_state":
+            documents = {inspect.getdoc(inspect.getattr_static(kind, name)) for kind in kinds}
+            assert documents == {inspect.getdoc(member)}, name
+
+
+def test_arrays_of_an_environment_are_masks() -> None:
+    for environment in environments(3):
+        state = environment.step(environment.random_actions())
+        environment.step(environment.random_actions(), mask=state.terminated)
+        environment.reset(mask=state.truncated)
+        assert state.steps.tolist() == [1, 1, 1]
+        environment.reset(mask=state.legal[:, 0] | ~state.legal[:, 0])
+        assert state.steps.tolist() == [0, 0, 0]

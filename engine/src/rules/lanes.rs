@@ -1,13 +1,17 @@
-//! Matches for reinforcement learning, one per *lane* of the caller's arrays.
+//! Matches for reinforcement learning, one per *lane* of the caller's rows.
 //!
 //! The player to move sees the board turned so that its own home is at cell 0: for `x` cells have
 //! their usual numbers, and for `o` cell `c` has the number `cells - 1 - c`. The action that moves a
 //! piece from cell `a` to cell `b`, in these numbers, is `a * cells + b`. The last action is a pass.
+//!
+//! Every change of a lane is written to its rows, which have one item per lane where others have one per role, cell or
+//! action. An observation has the pieces of the player to move, then those of the other: 0 or 1 per cell. There are no
+//! planes.
 
 use rand::SeedableRng;
 use sternhalma_data::{Cell, Move, Side, State, Table, TableError};
 use sternhalma_ggp::arena::derive_seed;
-use sternhalma_ggp::gdl::network::Autoreset;
+use sternhalma_ggp::gdl::network::{Autoreset, EnvironmentRows};
 use sternhalma_ggp::{Game, Rng};
 
 use crate::distances::Distances;
@@ -45,26 +49,6 @@ impl Lane {
     }
 }
 
-/// The rows of a lane in arrays. Every change of the lane is written to them.
-pub struct LaneArrays<'a> {
-    /// The pieces of the player to move, then those of the other: 0 or 1 per cell.
-    pub observation: &'a mut [u8],
-    /// By action: whether it is legal. All are if the match is over.
-    pub legal: &'a mut [bool],
-    /// The player to move, or -1 if the match is over.
-    pub player: &'a mut i8,
-    /// By player: the reward of the last step.
-    pub reward: &'a mut [f32],
-    /// Whether the match ended by the rules.
-    pub terminated: &'a mut bool,
-    /// Whether the match ended at the ply limit.
-    pub truncated: &'a mut bool,
-    /// The number of steps of the match.
-    pub steps: &'a mut u32,
-    /// With [`Autoreset::SameStep`]: the observation at the end of a match.
-    pub final_observation: &'a mut [u8],
-}
-
 /// The game of all lanes, with its rewards.
 #[derive(Debug)]
 pub struct RewardedGame {
@@ -97,30 +81,30 @@ impl RewardedGame {
         cells * cells + 1
     }
 
-    /// Creates the lane with this number in the initial state, and writes it to arrays of zeros.
-    pub fn lane(&self, number: usize, arrays: &mut LaneArrays) -> Lane {
+    /// Creates the lane with this number in the initial state, and writes it to rows of zeros.
+    pub fn lane(&self, number: usize, rows: &mut EnvironmentRows) -> Lane {
         let state = self.game.initial();
         let played = Repetitions::new(&self.game, &state);
         let (pieces, rng) = (Pieces::none(), Rng::seed_from_u64(0));
         let mut lane = Lane { state, played, is_repeated: false, pieces, steps: 0, rng };
         lane.seed(0, number);
-        self.enter(&mut lane, arrays);
+        self.enter(&mut lane, rows);
         lane
     }
 
     /// Begins a new match.
-    pub fn reset(&self, lane: &mut Lane, arrays: &mut LaneArrays) {
-        self.set_state(lane, self.game.initial(), arrays);
+    pub fn reset(&self, lane: &mut Lane, rows: &mut EnvironmentRows) {
+        self.set_state(lane, self.game.initial(), rows);
     }
 
     /// Sets the state of the match, after which the number of steps is 0. The state is the first occurrence of its
     /// placement.
-    pub fn set_state(&self, lane: &mut Lane, state: GameState, arrays: &mut LaneArrays) {
-        self.leave(lane, arrays);
+    pub fn set_state(&self, lane: &mut Lane, state: GameState, rows: &mut EnvironmentRows) {
+        self.leave(lane, rows);
         (lane.state, lane.steps) = (state, 0);
         (lane.played, lane.is_repeated) = (Repetitions::new(&self.game, &state), false);
-        arrays.reward.fill(0.0);
-        self.enter(lane, arrays);
+        rows.reward.fill(0.0);
+        self.enter(lane, rows);
     }
 
     /// Returns whether a step accepts an action. Any is accepted if the match is over.
@@ -129,22 +113,22 @@ impl RewardedGame {
     }
 
     /// Plays an [accepted](RewardedGame::accepts) action.
-    pub fn step(&self, lane: &mut Lane, action: usize, autoreset: Autoreset, arrays: &mut LaneArrays) {
+    pub fn step(&self, lane: &mut Lane, action: usize, autoreset: Autoreset, rows: &mut EnvironmentRows) {
         if lane.is_over() {
             match autoreset {
-                Autoreset::Never => self.skip(lane, arrays),
-                _ => self.reset(lane, arrays),
+                Autoreset::Never => self.skip(lane, rows),
+                _ => self.reset(lane, rows),
             }
             return;
         }
         let Some(action) = self.decode(lane.state.player(), action) else { return };
         let before = self.potential(&lane.state);
-        self.leave(lane, arrays);
+        self.leave(lane, rows);
         self.game.play_action(&mut lane.state, action);
         lane.is_repeated = lane.played.push(&self.game, &lane.state);
         lane.steps += 1;
         let gain = self.potential(&lane.state) - before;
-        for (reward, side) in arrays.reward.iter_mut().zip([Side::X, Side::O]) {
+        for (reward, side) in rows.reward.iter_mut().zip([Side::X, Side::O]) {
             let result = match lane.state.outcome() {
                 Some(Outcome::Won(winner)) if winner == side => 1.0,
                 Some(Outcome::Won(_)) => -1.0,
@@ -152,22 +136,22 @@ impl RewardedGame {
             };
             *reward = result + if side == Side::X { gain } else { -gain };
         }
-        self.enter(lane, arrays);
+        self.enter(lane, rows);
         if lane.is_over() && autoreset == Autoreset::SameStep {
-            let ended = (*arrays.terminated, *arrays.truncated);
-            let reward = [arrays.reward[0], arrays.reward[1]];
-            arrays.final_observation.copy_from_slice(arrays.observation);
-            self.reset(lane, arrays);
-            arrays.reward.copy_from_slice(&reward);
-            (*arrays.terminated, *arrays.truncated) = ended;
+            let ended = (rows.terminated[0], rows.truncated[0]);
+            let reward = [rows.reward[0], rows.reward[1]];
+            rows.final_observation.copy_from_slice(rows.observation);
+            self.reset(lane, rows);
+            rows.reward.copy_from_slice(&reward);
+            (rows.terminated[0], rows.truncated[0]) = ended;
         }
     }
 
     /// Leaves a lane as it is in a step of other lanes.
-    pub fn skip(&self, lane: &Lane, arrays: &mut LaneArrays) {
-        arrays.reward.fill(0.0);
-        *arrays.terminated &= lane.is_over();
-        *arrays.truncated &= lane.is_over();
+    pub fn skip(&self, lane: &Lane, rows: &mut EnvironmentRows) {
+        rows.reward.fill(0.0);
+        rows.terminated[0] &= u8::from(lane.is_over());
+        rows.truncated[0] &= u8::from(lane.is_over());
     }
 
     /// Returns a uniformly random legal action, or 0 if the match is over.
@@ -211,34 +195,35 @@ impl RewardedGame {
     }
 
     /// Clears what [`enter`](RewardedGame::enter) has written, before a lane changes.
-    fn leave(&self, lane: &Lane, arrays: &mut LaneArrays) {
+    fn leave(&self, lane: &Lane, rows: &mut EnvironmentRows) {
         if lane.is_over() {
-            arrays.legal.fill(false);
+            rows.legal.fill(0);
             return;
         }
-        actions(lane).for_each(|action| arrays.legal[self.encode(lane.state.player(), action)] = false);
+        actions(lane).for_each(|action| rows.legal[self.encode(lane.state.player(), action)] = 0);
     }
 
-    /// Writes the state of a lane to its arrays, except for the reward.
-    fn enter(&self, lane: &mut Lane, arrays: &mut LaneArrays) {
+    /// Writes the state of a lane to its rows, except for the reward.
+    fn enter(&self, lane: &mut Lane, rows: &mut EnvironmentRows) {
         let (state, cells) = (&lane.state, self.game.board().cells());
         let player = state.player();
-        let (own, other) = arrays.observation.split_at_mut(cells);
+        let (own, other) = rows.observation.split_at_mut(cells);
         for (plane, side) in [(own, player), (other, player.other())] {
             plane.fill(0);
             state.army(side).iter().for_each(|cell| plane[self.seen(player, cell)] = 1);
         }
-        *arrays.steps = lane.steps;
-        *arrays.truncated = state.outcome() == Some(Outcome::Draw) && state.ply() >= self.game.ply_limit();
-        *arrays.terminated = lane.is_over() && !*arrays.truncated;
+        let is_truncated = state.outcome() == Some(Outcome::Draw) && state.ply() >= self.game.ply_limit();
+        rows.steps[0] = lane.steps;
+        rows.truncated[0] = u8::from(is_truncated);
+        rows.terminated[0] = u8::from(lane.is_over() && !is_truncated);
         if lane.is_over() {
-            *arrays.player = -1;
-            arrays.legal.fill(true);
+            rows.player[0] = -1;
+            rows.legal.fill(1);
             return;
         }
-        *arrays.player = player as i8;
+        rows.player[0] = player as i8;
         lane.pieces = self.game.pieces(&lane.state, Filter::All);
-        actions(lane).for_each(|action| arrays.legal[self.encode(player, action)] = true);
+        actions(lane).for_each(|action| rows.legal[self.encode(player, action)] = 1);
     }
 
     /// Returns the lead of `x`, multiplied by the weight of shaped rewards.
@@ -295,14 +280,14 @@ mod tests {
 
     use super::*;
 
-    /// The arrays of a lane.
+    /// The rows of a lane.
     struct Rows {
         observation: Vec<u8>,
-        legal: Vec<bool>,
-        player: i8,
+        legal: Vec<u8>,
+        player: [i8; 1],
         reward: [f32; 2],
-        flags: [bool; 2],
-        steps: u32,
+        flags: [u8; 2],
+        steps: [u32; 1],
         last: Vec<u8>,
     }
 
@@ -310,13 +295,13 @@ mod tests {
         fn new(game: &RewardedGame) -> Rows {
             let cells = 2 * game.game().board().cells();
             let (observation, last) = (vec![0; cells], vec![0; cells]);
-            let legal = vec![false; game.actions()];
-            Rows { observation, legal, player: 0, reward: [0.0; 2], flags: [false; 2], steps: 0, last }
+            let legal = vec![0; game.actions()];
+            Rows { observation, legal, player: [0], reward: [0.0; 2], flags: [0; 2], steps: [0], last }
         }
 
-        fn arrays(&mut self) -> LaneArrays<'_> {
-            let [terminated, truncated] = &mut self.flags;
-            LaneArrays {
+        fn rows(&mut self) -> EnvironmentRows<'_> {
+            let (terminated, truncated) = self.flags.split_at_mut(1);
+            EnvironmentRows {
                 observation: &mut self.observation,
                 legal: &mut self.legal,
                 player: &mut self.player,
@@ -325,6 +310,7 @@ mod tests {
                 truncated,
                 steps: &mut self.steps,
                 final_observation: &mut self.last,
+                ..EnvironmentRows::default()
             }
         }
     }
@@ -337,16 +323,16 @@ mod tests {
     fn lanes_follow_the_game() {
         let game = game(60);
         let mut rows = Rows::new(&game);
-        let mut lane = game.lane(3, &mut rows.arrays());
+        let mut lane = game.lane(3, &mut rows.rows());
         let mut ended = [0, 0];
         for _ in 0..2000 {
             let mut legal = Vec::new();
             game.game().legal(lane.state(), 0, &mut legal);
-            let mut expected = vec![lane.is_over(); game.actions()];
+            let mut expected = vec![u8::from(lane.is_over()); game.actions()];
             for action in legal.into_iter().filter(|_| !lane.is_over()) {
                 let number = game.encode(lane.state().player(), action);
                 assert_eq!(game.decode(lane.state().player(), number), Some(action));
-                expected[number] = true;
+                expected[number] = 1;
             }
             assert_eq!(rows.legal, expected);
             assert_eq!(rows.observation.iter().filter(|&&piece| piece == 1).count(), 6);
@@ -354,8 +340,8 @@ mod tests {
             assert!(game.accepts(&lane, action) && (lane.is_over() || !game.accepts(&lane, game.actions())));
             ended[0] += usize::from(rows.flags[0]);
             ended[1] += usize::from(rows.flags[1]);
-            assert_eq!(rows.player == -1, lane.is_over());
-            game.step(&mut lane, action, Autoreset::NextStep, &mut rows.arrays());
+            assert_eq!(rows.player == [-1], lane.is_over());
+            game.step(&mut lane, action, Autoreset::NextStep, &mut rows.rows());
         }
         assert!(ended.iter().all(|&count| count > 0), "{ended:?}");
     }
@@ -366,16 +352,17 @@ mod tests {
             let checkers = ChineseCheckers::new(Board::new(5, 3).unwrap(), Filter::All).with_rules(rules);
             let game = RewardedGame::new(checkers);
             let mut rows = Rows::new(&game);
-            let mut lane = game.lane(0, &mut rows.arrays());
+            let mut lane = game.lane(0, &mut rows.rows());
             for _ in 0..2 {
                 for text in "b1-c1 d5-c5 c1-b1 c5-d5 b1-c1 d5-c5 c1-b1 c5-d5".split(' ') {
                     assert!(!lane.is_over(), "{rules:?}: {text}");
                     let mv = game.game().geometry().parse_move(text).unwrap();
                     let action = game.encode(lane.state().player(), Some(mv));
-                    game.step(&mut lane, action, Autoreset::Never, &mut rows.arrays());
+                    game.step(&mut lane, action, Autoreset::Never, &mut rows.rows());
                 }
-                assert_eq!((lane.is_over(), rows.flags, rows.reward), (ends, [ends, false], [0.0; 2]), "{rules:?}");
-                game.reset(&mut lane, &mut rows.arrays());
+                let flags = [u8::from(ends), 0];
+                assert_eq!((lane.is_over(), rows.flags, rows.reward), (ends, flags, [0.0; 2]), "{rules:?}");
+                game.reset(&mut lane, &mut rows.rows());
             }
         }
     }
@@ -384,15 +371,15 @@ mod tests {
     fn a_step_can_end_a_match_and_begin_another() {
         let game = game(1);
         let mut rows = Rows::new(&game);
-        let mut lane = game.lane(0, &mut rows.arrays());
+        let mut lane = game.lane(0, &mut rows.rows());
         let initial = rows.observation.clone();
         for number in 1..4 {
             let action = game.random_action(&mut lane);
-            game.step(&mut lane, action, Autoreset::SameStep, &mut rows.arrays());
-            assert_eq!((rows.flags, rows.steps, rows.player), ([false, true], 0, 0), "{number}");
+            game.step(&mut lane, action, Autoreset::SameStep, &mut rows.rows());
+            assert_eq!((rows.flags, rows.steps, rows.player), ([0, 1], [0], [0]), "{number}");
             assert!(rows.observation == initial && rows.last != initial);
         }
-        game.skip(&lane, &mut rows.arrays());
-        assert_eq!(rows.flags, [false; 2]);
+        game.skip(&lane, &mut rows.rows());
+        assert_eq!(rows.flags, [0; 2]);
     }
 }

@@ -7,28 +7,26 @@ from typing import Any, Literal, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .. import _native
 from .._arrays import shown
 
 Autoreset = Literal["next_step", "same_step", False]
-"""What happens to the lanes whose match is over.
-
-- "next_step": the next step begins a new match and ignores the action of the lane. The reward of this step is 0.
-- "same_step": the step that ends a match also begins a new one. The state has the observation, the legal moves, the
-  player and the number of steps of the new match, but the reward and the flags of the old one.
-- `False`: the lane does not change, and its reward is 0, until `reset` or `set_state`.
-"""
+"""A mode of `VectorEnvironment.autoreset`."""
 
 
-def mode_name(autoreset: Autoreset) -> str | None:
-    """Returns the name of a mode for the compiled module, which takes `None` for `False`.
+_MODES = {"next_step": _native.Autoreset.NextStep, "same_step": _native.Autoreset.SameStep}
+
+
+def mode_of(autoreset: Autoreset) -> _native.Autoreset:
+    """Returns a mode as the compiled module takes it.
 
     Raises `ValueError` if there is no such mode.
     """
     if autoreset is False:
-        return None
+        return _native.Autoreset.Never
     if autoreset not in ("next_step", "same_step"):
         raise ValueError(f"autoreset: expected 'next_step', 'same_step' or False, got {shown(autoreset)}")
-    return autoreset
+    return _MODES[autoreset]
 
 
 class VectorState(NamedTuple):
@@ -78,12 +76,25 @@ class VectorState(NamedTuple):
 class VectorEnvironment(Protocol):
     """Many matches of one game, which advance together; each has a *lane*.
 
-    `VectorGame` and the environments of Chinese Checkers satisfy this interface, and the wrappers for Gymnasium and
+    `VectorGame` and `VectorChineseCheckers` satisfy this interface, and the wrappers for Gymnasium and
     PettingZoo need nothing else. The same seeds and actions give the same results for any number of threads.
     """
 
-    autoreset: Autoreset
-    """What happens to the lanes whose match is over. It may be changed between two calls."""
+    @property
+    def autoreset(self) -> Autoreset:
+        """What happens to the lanes whose match is over. It may be changed between two calls.
+
+        With "next_step", the next step begins a new match and ignores the action of the lane. The reward of this step
+        is 0. With "same_step", the step that ends a match also begins a new one. The state has the observation, the
+        legal moves, the player and the number of steps of the new match, but the reward and the flags of the old one.
+        With `False`, the lane does not change, and its reward is 0, until `reset` or `set_state`.
+
+        Raises `ValueError` if there is no such mode.
+        """
+        ...
+
+    @autoreset.setter
+    def autoreset(self, autoreset: Autoreset) -> None: ...
 
     @property
     def lanes(self) -> int:
@@ -136,10 +147,11 @@ class VectorEnvironment(Protocol):
     def step(self, actions: ArrayLike, *, mask: ArrayLike | None = None) -> VectorState:
         """Plays an action in each lane: integers of shape (lanes,), or (lanes, roles) if simultaneous.
 
-        If there is a `mask` (bool, (lanes,)), the lanes in which it is false do not change, whatever their action is.
-        Their reward is 0.
+        The other roles play their only legal move. If there is a `mask` (bool, (lanes,)), the lanes in which it is
+        false do not change, whatever their action is. Their reward is 0.
 
-        Raises `IllegalAction` with the first lane whose action is not legal; no lane changes then.
+        Raises `IllegalAction` with the first lane whose action is not legal; no lane changes then. Raises `TypeError`
+        if actions are not integers, and `ValueError` if an array has another shape.
         """
         ...
 

@@ -141,16 +141,16 @@ impl EnvironmentBlock {
         dispatch!(level(), simd => self.evaluate(simd, environment, Autoreset::Never, lanes, rows));
     }
 
-    /// Reads the actions of the next step, one per lane or role. Lanes in which `mask` is 0 do not change. Returns the
-    /// first lane whose action is not legal.
+    /// Reads the actions of the next step, one per lane or role. Lanes in which `mask` is false do not change. Returns
+    /// the first lane whose action is not legal.
     pub fn read_actions(
         &mut self,
         environment: &LaneEnvironment,
         actions: &[i32],
-        mask: Option<&[u8]>,
+        mask: Option<&[bool]>,
     ) -> Option<usize> {
         let (choices, moves) = (environment.choices(), environment.max_moves());
-        self.stepping = mask.map_or(self.used(), |mask| self.lanes_where(|lane| mask.get(lane) == Some(&1)));
+        self.stepping = mask.map_or(self.used(), |mask| self.lanes_where(|lane| mask.get(lane) == Some(&true)));
         let mut wrong = Bits::NONE;
         for (choice, played) in self.played.chunks_mut(moves.max(1)).enumerate() {
             let legal = &self.legal[choice * moves..(choice + 1) * moves];

@@ -240,8 +240,8 @@ fn compare(
             let at = |(choice, &action): (usize, &i32)| mask[choice * environment.max_moves() + action as usize];
             assert!(single.over || actions.iter().enumerate().map(at).all(|legal| legal == 1));
         }
-        let mask: Option<Vec<u8>> = (step % 3 == 2).then(|| (0..lanes).map(|_| rng.random_range(0..2)).collect());
-        let stepping = |lane: usize| mask.as_ref().is_none_or(|mask| mask[lane] == 1);
+        let mask: Option<Vec<bool>> = (step % 3 == 2).then(|| (0..lanes).map(|_| rng.random()).collect());
+        let stepping = |lane: usize| mask.as_ref().is_none_or(|mask| mask[lane]);
         assert_eq!(block.read_actions(&environment, &actions, mask.as_deref()), None);
         block.step(&environment, autoreset, &mut arrays.rows());
         for (lane, single) in matches.iter_mut().enumerate() {
@@ -355,10 +355,10 @@ fn illegal_actions_are_found() {
         some[77] = wrong;
         some[400] = wrong;
         assert_eq!(block.read_actions(&environment, &some, None), Some(77), "{wrong}");
-        let mut mask = [1; LANES];
-        mask[77] = 0;
+        let mut mask = [true; LANES];
+        mask[77] = false;
         assert_eq!(block.read_actions(&environment, &some, Some(&mask)), Some(400));
-        mask[400] = 0;
+        mask[400] = false;
         assert_eq!(block.read_actions(&environment, &some, Some(&mask)), None);
     }
 }
