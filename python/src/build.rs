@@ -77,6 +77,9 @@ fn table_path(builder: &TableBuilder, path: Option<PathBuf>) -> PyResult<PathBuf
 
 /// Builds a table, unless the file contains it, and returns the path.
 #[pyfunction]
+#[pyo3(signature = (
+    *, board, within, encoding, mirrored, path, overwrite, memory, mode, layer_form, work_dir, fresh, threads, progress
+))]
 #[allow(clippy::too_many_arguments, reason = "the arguments are those of the Python function")]
 pub fn build(
     py: Python<'_>,
@@ -120,6 +123,9 @@ type Plan = (&'static str, Option<&'static str>, u64, usize, u64, u64, u64, u64,
 /// Estimates the cost of a build on a machine with a number of cores, a memory limit, a page cache, and a disk with a
 /// rate in bytes per second. Without a rate, the disk is measured.
 #[pyfunction]
+#[pyo3(signature = (
+    *, board, within, encoding, mirrored, path, memory, layer_form, threads, cores, disk_rate, cache, progress
+))]
 #[allow(clippy::too_many_arguments, reason = "the arguments are those of the Python function")]
 pub fn plan(
     py: Python<'_>,
@@ -164,6 +170,7 @@ pub fn plan(
 
 /// Checks a table against its checksums, or proves its distances.
 #[pyfunction]
+#[pyo3(signature = (table, *, deep, sample, seed, memory, work_dir, threads, progress))]
 #[allow(clippy::too_many_arguments, reason = "the arguments are those of the Python function")]
 pub fn verify(
     py: Python<'_>,
@@ -193,6 +200,7 @@ pub fn verify(
 
 /// Writes a table in another encoding or form.
 #[pyfunction]
+#[pyo3(signature = (table, *, path, encoding, mirrored, overwrite, threads, progress))]
 #[allow(clippy::too_many_arguments, reason = "the arguments are those of the Python function")]
 pub fn convert(
     py: Python<'_>,
@@ -214,6 +222,7 @@ pub fn convert(
 
 /// Compares two tables on the states that both cover.
 #[pyfunction]
+#[pyo3(signature = (a, b, *, threads, progress))]
 pub fn compare<'py>(
     py: Python<'py>,
     a: &Table,

@@ -314,6 +314,7 @@ impl Player {
 #[pymethods]
 impl Player {
     #[new]
+    #[pyo3(signature = (text, *, board, table, ply_limit, rules, seed, memory))]
     #[allow(clippy::too_many_arguments, reason = "the arguments are those of the Python class")]
     fn new(
         py: Python<'_>,
@@ -353,6 +354,7 @@ impl Player {
     }
 
     /// Returns up to `lines` moves of a position, best first. The player follows the moves since the first position.
+    #[pyo3(signature = (position, *, playouts, nodes, depth, seconds, lines))]
     #[allow(clippy::too_many_arguments, reason = "the arguments are those of the Python method")]
     fn analyse(
         &self,

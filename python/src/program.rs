@@ -63,6 +63,7 @@ pub fn patience_of(seconds: f64) -> PyResult<Duration> {
 impl Program {
     /// Starts the program.
     #[new]
+    #[pyo3(signature = (command, *, options, dir, patience, seed))]
     fn new(
         py: Python<'_>,
         command: String,
@@ -99,6 +100,7 @@ impl Program {
     }
 
     /// Returns the move that the program chooses.
+    #[pyo3(signature = (position, *, playouts, nodes, depth, seconds))]
     fn think(
         &self,
         py: Python<'_>,

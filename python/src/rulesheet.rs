@@ -29,6 +29,7 @@ type Finding = (&'static str, String, String, Option<u32>, Option<u32>);
 
 /// Returns the errors and warnings about a rulesheet.
 #[pyfunction]
+#[pyo3(signature = (text, *, lenient))]
 pub fn check(py: Python<'_>, text: &str, lenient: bool) -> Vec<Finding> {
     py.detach(|| checked(text, lenient)).0
 }
@@ -88,6 +89,7 @@ impl Game {
 impl Game {
     /// Returns the findings about a rulesheet, and its game if none of them is an error.
     #[staticmethod]
+    #[pyo3(signature = (text, *, lenient))]
     fn checked(py: Python<'_>, text: &str, lenient: bool) -> PyResult<(Vec<Finding>, Option<Game>)> {
         let wrong = |error: &dyn std::error::Error| exceptions::RulesheetError::new_err(message(error));
         let (findings, sheet) = py.detach(|| checked(text, lenient));
@@ -136,6 +138,7 @@ impl Game {
     }
 
     /// Plays random playouts. Returns scores as uint8 (playouts * roles,) and lengths as uint32.
+    #[pyo3(signature = (count, *, seed, threads))]
     #[allow(clippy::type_complexity, reason = "the type names both arrays")]
     fn playouts<'py>(
         &self,
@@ -172,6 +175,7 @@ impl Game {
 
     /// Searches a state for a move of a role. Returns the move; the moves of the role with their visits and mean
     /// rewards; and the playouts and seconds of the search.
+    #[pyo3(signature = (state, *, role, policy, playouts, seconds, seed, memory))]
     #[allow(clippy::too_many_arguments, reason = "the arguments are those of the Python method")]
     fn search(
         &self,

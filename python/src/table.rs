@@ -38,6 +38,7 @@ pub struct Table {
 
 /// Opens a table by its path or its name.
 #[pyfunction]
+#[pyo3(signature = (path, *, checked, load_budget))]
 pub fn open(py: Python<'_>, path: PathBuf, checked: bool, load_budget: u64) -> PyResult<Table> {
     let found = match tables_dir() {
         Some(dir) => find_table(&dir, &path).ok_or_else(|| {
@@ -243,6 +244,7 @@ impl Table {
         Ok(dict)
     }
 
+    #[pyo3(signature = (ranks, *, missing, threads, out))]
     fn look_up_ranks(
         &self,
         py: Python<'_>,
@@ -254,6 +256,7 @@ impl Table {
         self.look_up(py, &*self.get()?, States::Ranks(ranks.as_slice()?), missing, threads, out)
     }
 
+    #[pyo3(signature = (cells, *, player, missing, threads, out))]
     fn look_up_cells(
         &self,
         py: Python<'_>,

@@ -240,6 +240,7 @@ impl Arguments {
 /// Plays a tournament and returns its results. `progress` is called with "games", the number of played games and the
 /// number of all games.
 #[pyfunction]
+#[pyo3(signature = (arguments, *, log, threads, progress))]
 pub fn tournament(
     py: Python<'_>,
     arguments: Arguments,

@@ -1,8 +1,9 @@
 """Ranks, notation and moves, compared with brute force."""
 
 import pickle
+from collections.abc import Callable
 from math import comb
-from typing import Any
+from typing import Any, assert_type
 
 import numpy as np
 import oracle
@@ -131,7 +132,8 @@ BAD_CELLS: list[tuple[Any, type[Exception], str]] = [
 
 @pytest.mark.parametrize(("cells", "error", "text"), BAD_CELLS)
 def test_bad_cells_are_refused(cells: Any, error: type[Exception], text: str) -> None:
-    for function in [sh.rank, sh.format, sh.moves]:
+    functions: list[Callable[[Any], object]] = [sh.rank, sh.format, sh.moves]
+    for function in functions:
         with pytest.raises(error, match=text):
             function(cells)
 
@@ -197,3 +199,14 @@ def test_ranks_agree_with_the_command_line(sternhalma: Any) -> None:
     cells = sh.unrank(rng.integers(0, sh.Board().states, 20))
     texts = sh.format(cells)
     assert [int(line) for line in sternhalma("rank", *texts).splitlines()] == sh.rank(cells).tolist()
+
+
+def test_types_of_results_follow_from_arguments() -> None:
+    one, two = [0, 1, 2, 3, 4, 5], [[0, 1, 2, 3, 4, 5], [1, 2, 3, 4, 5, 6]]
+    assert type(assert_type(sh.rank(one), np.uint64)) is np.uint64
+    assert type(assert_type(sh.rank(two), NDArray[np.uint64])) is np.ndarray
+    assert type(assert_type(sh.format(one), str)) is str
+    assert type(assert_type(sh.format(two), NDArray[np.str_])) is np.ndarray
+    assert type(assert_type(sh.format_moves([0, 1]), str)) is str
+    # An array may be a single state.
+    assert type(sh.rank(np.array(one))) is np.uint64

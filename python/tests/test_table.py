@@ -6,14 +6,16 @@ import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_type
 
 import numpy as np
 import oracle
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import sternhalma as sh
 
@@ -90,7 +92,7 @@ def test_shapes_and_outputs(tables: dict[str, sh.Table], all_distances: Any) -> 
     assert table.distances(buffer, out=buffer.view(np.uint8)[:8]).tolist() == all_distances[:8].tolist()
     for bad in [np.zeros(60, np.uint8), np.zeros((3, 4, 5)), [0] * 60]:
         with pytest.raises(ValueError, match="out"):
-            table.distances(ranks, out=bad)  # type: ignore[arg-type]
+            table.distances(ranks, out=bad)  # type: ignore[call-overload]
     out.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
         table.distances(ranks, out=out)
@@ -205,7 +207,8 @@ BAD_STATES: list[tuple[Any, type[Exception]]] = [
 
 @pytest.mark.parametrize(("state", "error"), BAD_STATES)
 def test_bad_states_are_refused(tables: dict[str, sh.Table], state: Any, error: type[Exception]) -> None:
-    for use in [tables["byte"].distance, tables["byte"].line, tables["byte"].get]:
+    uses: list[Callable[[Any], object]] = [tables["byte"].distance, tables["byte"].line, tables["byte"].get]
+    for use in uses:
         with pytest.raises(error):
             use(state)
 
@@ -326,3 +329,17 @@ def test_a_million_calls_need_no_more_memory(tables: dict[str, sh.Table]) -> Non
     command = [sys.executable, "-c", LEAK, tables["byte"].path]
     grown = int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     assert grown < 4096, f"{grown} KiB more"
+
+
+def test_types_of_results_follow_from_arguments(tables: dict[str, sh.Table]) -> None:
+    table = tables["byte"]
+    ranks = np.arange(3)
+    assert type(assert_type(table.distances(3), np.uint8)) is np.uint8
+    assert type(assert_type(table.distances(ranks), NDArray[np.uint8])) is np.ndarray
+    assert type(assert_type(table.distances(cells=[[0, 1, 2, 3, 4, 5]]), NDArray[np.uint8])) is np.ndarray
+    assert type(assert_type(table[3], np.uint8)) is np.uint8
+    assert type(assert_type(table[:3], NDArray[np.uint8])) is np.ndarray
+    assert type(assert_type(table.exact(3), np.bool_)) is np.bool_
+    assert type(assert_type(table.exact([3]), NDArray[np.bool_])) is np.ndarray
+    assert type(assert_type(table.get(3), int | None)) is int
+    assert assert_type(table.get(-1, "none"), int | str) == "none"

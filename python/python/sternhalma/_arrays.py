@@ -11,6 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._errors import StateError
 
+# A number, several, and rows of several. The type of an array does not have the number of its dimensions, so that a
+# function has results of any type if an array of one dimension is a single state for it.
+Integer = int | np.integer[Any]
+Row = Sequence[int]
+Rows = Sequence[Row]
+
 _REPR = reprlib.Repr()
 _REPR.maxstring = _REPR.maxother = 80
 
@@ -24,7 +30,7 @@ def is_integer(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def _integers(values: ArrayLike, limit: int, what: str) -> NDArray[Any]:
+def integers_of(values: ArrayLike, limit: int, what: str) -> NDArray[Any]:
     """Returns an array of integers from 0 to `limit`."""
     array = np.asarray(values)
     if array.dtype.kind not in "iu":
@@ -81,13 +87,13 @@ def check_actions(actions: ArrayLike) -> NDArray[Any]:
 
 def ranks_of(ranks: ArrayLike) -> tuple[NDArray[np.uint64], tuple[int, ...]]:
     """Returns ranks as a contiguous vector, and their shape."""
-    array = _integers(ranks, 2**64 - 1, "rank")
+    array = integers_of(ranks, 2**64 - 1, "rank")
     return contiguous(array, np.uint64).reshape(-1), array.shape
 
 
 def cells_of(cells: ArrayLike, pieces: int) -> tuple[NDArray[np.uint8], tuple[int, ...]]:
     """Returns cells as contiguous rows of `pieces` cells, and the shape without the last dimension."""
-    array = _integers(cells, 255, "cell")
+    array = integers_of(cells, 255, "cell")
     if array.ndim == 0 or array.shape[-1] != pieces:
         raise StateError(f"expected {pieces} cells in the last dimension, got an array of shape {array.shape}")
     rows = contiguous(array, np.uint8).reshape(-1, pieces)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _native
-from ._arrays import cells_of, ranks_of
+from ._arrays import Row, Rows, cells_of, ranks_of
 from ._native import Board
 
 DEFAULT_BOARD = Board()
@@ -23,7 +23,13 @@ class Moves(NamedTuple):
     target: NDArray[np.uint8]
 
 
-def rank(cells: ArrayLike, *, board: Board = DEFAULT_BOARD, player: str = "x") -> Any:
+@overload
+def rank(cells: Row, *, board: Board = ..., player: str = ...) -> np.uint64: ...
+@overload
+def rank(cells: Rows, *, board: Board = ..., player: str = ...) -> NDArray[np.uint64]: ...
+@overload
+def rank(cells: ArrayLike, *, board: Board = ..., player: str = ...) -> Any: ...
+def rank(cells: ArrayLike, *, board: Board = DEFAULT_BOARD, player: str = "x") -> np.uint64 | NDArray[np.uint64]:
     """Returns the ranks of states.
 
     `cells` has the shape (..., pieces): the numbers of the cells of an army, in any order. Cell 0 is a1; cells are
@@ -37,7 +43,8 @@ def rank(cells: ArrayLike, *, board: Board = DEFAULT_BOARD, player: str = "x") -
     np.uint64(324540215)
     """
     rows, shape = cells_of(cells, board.pieces)
-    return _native.rank(board, rows, player).reshape(shape)[()]
+    ranks: np.uint64 | NDArray[np.uint64] = _native.rank(board, rows, player).reshape(shape)[()]
+    return ranks
 
 
 def unrank(ranks: ArrayLike, *, board: Board = DEFAULT_BOARD, player: str = "x") -> NDArray[np.uint8]:
@@ -76,7 +83,13 @@ def parse(
     return cells.reshape((*texts.shape, board.pieces))
 
 
-def format(cells: ArrayLike, *, board: Board = DEFAULT_BOARD) -> Any:
+@overload
+def format(cells: Row, *, board: Board = ...) -> str: ...
+@overload
+def format(cells: Rows, *, board: Board = ...) -> NDArray[np.str_]: ...
+@overload
+def format(cells: ArrayLike, *, board: Board = ...) -> Any: ...
+def format(cells: ArrayLike, *, board: Board = DEFAULT_BOARD) -> str | NDArray[np.str_]:
     """Returns the texts of states: the names of their cells. A single state gives a string, others an array.
 
     Raises `StateError` with the index of the first row that is not an army.
@@ -90,7 +103,13 @@ def format(cells: ArrayLike, *, board: Board = DEFAULT_BOARD) -> Any:
     return texts[0] if shape == () else np.array(texts, dtype=np.str_).reshape(shape)
 
 
-def format_moves(moves: ArrayLike, *, board: Board = DEFAULT_BOARD) -> Any:
+@overload
+def format_moves(moves: Row, *, board: Board = ...) -> str: ...
+@overload
+def format_moves(moves: Rows, *, board: Board = ...) -> NDArray[np.str_]: ...
+@overload
+def format_moves(moves: ArrayLike, *, board: Board = ...) -> Any: ...
+def format_moves(moves: ArrayLike, *, board: Board = DEFAULT_BOARD) -> str | NDArray[np.str_]:
     """Returns the texts of moves, which have the shape (..., 2): a source and a destination.
 
     Raises `StateError` if there is no such cell.

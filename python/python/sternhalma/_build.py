@@ -3,36 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from . import _native
 from ._board import DEFAULT_BOARD
 from ._native import Board
+from ._progress import callback_of
 from ._resources import machine_memory, memory_of, threads_of
 from ._table import Table, open
 
-Callback = Callable[[str, int, int], object]
-
-
-def _callback(progress: Any) -> Callback | None:
-    """Returns a function that gets the phase, the complete steps and all steps.
-
-    A progress bar of tqdm has one phase after another.
-    """
-    if progress is None or not (hasattr(progress, "reset") and hasattr(progress, "update")):
-        return progress  # type: ignore[no-any-return]
-    phase = ""
-
-    def report(name: str, done: int, total: int) -> None:
-        nonlocal phase
-        if name != phase or total != progress.total:
-            phase = name
-            progress.reset(total=total)
-            progress.set_description(name)
-        progress.update(done - progress.n)
-
-    return report
+#: The memory limit of a build that has none.
+NO_LIMIT = 2**64 - 1
 
 
 def build(
@@ -69,19 +50,19 @@ def build(
     Raises `BuildError`, `OutOfMemory`, `TableExists` if another table has the path, or `TableError`.
     """
     built = _native.build(
-        board,
-        within,
-        encoding,
-        mirrored,
-        None if path is None else os.fspath(path),
-        overwrite,
-        2**64 - 1 if mode == "in-memory" and memory is None else memory_of(memory),
-        mode,
-        layer_form,
-        None if work_dir is None else os.fspath(work_dir),
-        fresh,
-        threads_of(threads),
-        _callback(progress),
+        board=board,
+        within=within,
+        encoding=encoding,
+        mirrored=mirrored,
+        path=None if path is None else os.fspath(path),
+        overwrite=overwrite,
+        memory=NO_LIMIT if mode == "in-memory" and memory is None else memory_of(memory),
+        mode=mode,
+        layer_form=layer_form,
+        work_dir=None if work_dir is None else os.fspath(work_dir),
+        fresh=fresh,
+        threads=threads_of(threads),
+        progress=callback_of(progress),
     )
     return open(built)
 
@@ -137,19 +118,19 @@ def plan(
         raise ValueError(f"disk_rate: expected a number above 0, got {disk_rate}")
     limit, own = memory_of(memory), machine_memory()
     found = _native.plan(
-        board,
-        within,
-        encoding,
-        mirrored,
-        None if path is None else os.fspath(path),
-        limit,
-        layer_form,
-        threads_of(threads),
-        cores,
-        disk_rate,
+        board=board,
+        within=within,
+        encoding=encoding,
+        mirrored=mirrored,
+        path=None if path is None else os.fspath(path),
+        memory=limit,
+        layer_form=layer_form,
+        threads=threads_of(threads),
+        cores=cores,
+        disk_rate=disk_rate,
         # The page cache has the rest of the memory, which is a quarter of that of another machine.
-        own - limit if limit < own else limit // 3,
-        _callback(progress),
+        cache=own - limit if limit < own else limit // 3,
+        progress=callback_of(progress),
     )
     return Plan(*found)
 
@@ -173,9 +154,15 @@ def verify(
 
     Raises `DamagedTable` if the table is damaged or wrong. `progress` is as in `build`.
     """
-    directory = None if work_dir is None else os.fspath(work_dir)
     _native.verify(
-        table._native, deep, sample, seed, memory_of(memory), directory, threads_of(threads), _callback(progress)
+        table._native,
+        deep=deep,
+        sample=sample,
+        seed=seed,
+        memory=memory_of(memory),
+        work_dir=None if work_dir is None else os.fspath(work_dir),
+        threads=threads_of(threads),
+        progress=callback_of(progress),
     )
 
 
@@ -194,7 +181,13 @@ def convert(
     Raises `TableExists` if the file exists, unless `overwrite` is true. `progress` is as in `build`.
     """
     _native.convert(
-        table._native, os.fspath(path), encoding, mirrored, overwrite, threads_of(threads), _callback(progress)
+        table._native,
+        path=os.fspath(path),
+        encoding=encoding,
+        mirrored=mirrored,
+        overwrite=overwrite,
+        threads=threads_of(threads),
+        progress=callback_of(progress),
     )
     return open(path)
 
@@ -208,4 +201,4 @@ def compare(a: Table, b: Table, *, threads: int = 0, progress: Any = None) -> di
 
     Raises `BuildError` if the boards differ. `progress` is as in `build`.
     """
-    return _native.compare(a._native, b._native, threads_of(threads), _callback(progress))
+    return _native.compare(a._native, b._native, threads=threads_of(threads), progress=callback_of(progress))

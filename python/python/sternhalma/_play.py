@@ -64,8 +64,15 @@ class Player(Unpicklable):
         seed: int = 0,
         memory: int | str = "1GiB",
     ) -> None:
-        native = None if table is None else table._native
-        self._native = _native.Player(text, board, native, ply_limit, rules, seed, search_memory_of(memory))
+        self._native = _native.Player(
+            text,
+            board=board,
+            table=None if table is None else table._native,
+            ply_limit=ply_limit,
+            rules=rules,
+            seed=seed,
+            memory=search_memory_of(memory),
+        )
         self.text = text
 
     def __repr__(self) -> str:
@@ -106,5 +113,7 @@ class Player(Unpicklable):
         """
         if lines < 1:
             raise ValueError("lines: expected 1 or more")
-        found = self._native.analyse(position, playouts, nodes, depth, seconds, lines)
+        found = self._native.analyse(
+            position, playouts=playouts, nodes=nodes, depth=depth, seconds=seconds, lines=lines
+        )
         return [Search(*row) for row in found]

@@ -45,7 +45,7 @@ class Program(Unpicklable):
         self.command = command if isinstance(command, str) else shlex.join(command)
         texts = [(name, str(value)) for name, value in (options or {}).items()]
         path = None if directory is None else os.fspath(directory)
-        self._native = _native.Program(self.command, texts, path, patience, seed)
+        self._native = _native.Program(self.command, options=texts, dir=path, patience=patience, seed=seed)
 
     def __enter__(self) -> Program:
         return self
@@ -90,4 +90,5 @@ class Program(Unpicklable):
         Raises `ProgramError` if the program ends, does not answer `patience` after its time, or answers with text that
         is no legal move. Raises `ValueError` if the game is over or there is no limit.
         """
-        return Search(*self._native.think(position, playouts, nodes, depth, seconds))
+        found = self._native.think(position, playouts=playouts, nodes=nodes, depth=depth, seconds=seconds)
+        return Search(*found)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _native
-from ._arrays import cells_of, output_of, ranks_of
+from ._arrays import Integer, Row, Rows, cells_of, output_of, ranks_of
 from ._errors import NotCovered, TableError
 from ._native import Board
 from ._resources import threads_of
+
+Default = TypeVar("Default")
 
 #: The distance of a state outside the table, in `TableMoves.distance`.
 OUTSIDE = 255
@@ -137,6 +139,44 @@ class Table:
         """How the table was built: program, date, mode, threads, seconds, and peak memory in bytes."""
         return self._native.provenance
 
+    @overload
+    def distances(
+        self, ranks: Integer, *, missing: int | None = ..., out: None = ..., threads: int = ...
+    ) -> np.uint8: ...
+    @overload
+    def distances(
+        self,
+        ranks: Row | Rows | NDArray[Any],
+        *,
+        missing: int | None = ...,
+        out: NDArray[np.uint8] | None = ...,
+        threads: int = ...,
+    ) -> NDArray[np.uint8]: ...
+    @overload
+    def distances(
+        self, *, cells: Row, player: str = ..., missing: int | None = ..., out: None = ..., threads: int = ...
+    ) -> np.uint8: ...
+    @overload
+    def distances(
+        self,
+        *,
+        cells: Rows,
+        player: str = ...,
+        missing: int | None = ...,
+        out: NDArray[np.uint8] | None = ...,
+        threads: int = ...,
+    ) -> NDArray[np.uint8]: ...
+    @overload
+    def distances(
+        self,
+        ranks: ArrayLike | None = ...,
+        *,
+        cells: ArrayLike | None = ...,
+        player: str = ...,
+        missing: int | None = ...,
+        out: NDArray[np.uint8] | None = ...,
+        threads: int = ...,
+    ) -> Any: ...
     def distances(
         self,
         ranks: ArrayLike | None = None,
@@ -146,7 +186,7 @@ class Table:
         missing: int | None = None,
         out: NDArray[np.uint8] | None = None,
         threads: int = 1,
-    ) -> Any:
+    ) -> np.uint8 | NDArray[np.uint8]:
         """Returns the distances of many states, as uint8.
 
         Specify either `ranks`, of any shape, or `cells`, of the shape (..., pieces) in board order for `player`. The
@@ -168,30 +208,43 @@ class Table:
         if cells is not None:
             rows, shape = cells_of(cells, self.board.pieces)
             out, vector = output_of(out, shape)
-            self._native.look_up_cells(rows, player, missing, threads, vector)
+            self._native.look_up_cells(rows, player=player, missing=missing, threads=threads, out=vector)
         elif ranks is not None:
             numbers, shape = ranks_of(ranks)
             out, vector = output_of(out, shape)
             if np.may_share_memory(numbers, vector):
                 numbers = numbers.copy()
-            self._native.look_up_ranks(numbers, missing, threads, vector)
+            self._native.look_up_ranks(numbers, missing=missing, threads=threads, out=vector)
         assert out is not None
         if not out.flags.c_contiguous:
             out[...] = vector.reshape(out.shape)
-        return out[()]
+        distances: np.uint8 | NDArray[np.uint8] = out[()]
+        return distances
 
-    def get(self, state: Any, default: Any = None, *, player: str = "x") -> Any:
+    @overload
+    def get(self, state: Any, default: None = ..., *, player: str = ...) -> int | None: ...
+    @overload
+    def get(self, state: Any, default: Default, *, player: str = ...) -> int | Default: ...
+    def get(self, state: Any, default: Default | None = None, *, player: str = "x") -> int | Default | None:
         """Returns the distance of a state, or `default` if the table does not cover it."""
         try:
             return self.distance(state, player)
         except NotCovered:
             return default
 
-    def exact(self, distances: ArrayLike) -> Any:
+    @overload
+    def exact(self, distances: Integer) -> np.bool_: ...
+    @overload
+    def exact(self, distances: Row | Rows | NDArray[Any]) -> NDArray[np.bool_]: ...
+    @overload
+    def exact(self, distances: ArrayLike) -> Any: ...
+    def exact(self, distances: ArrayLike) -> np.bool_ | NDArray[np.bool_]:
         """Returns whether distances of this table are proven, and not only upper bounds."""
         array = np.asarray(distances)
         limit = self.exact_to
-        return (np.ones(array.shape, dtype=np.bool_) if limit is None else array <= limit)[()]
+        exact: NDArray[np.bool_] = np.ones(array.shape, dtype=np.bool_) if limit is None else array <= limit
+        found: np.bool_ | NDArray[np.bool_] = exact[()]
+        return found
 
     def moves(self, cells: ArrayLike, *, player: str = "x") -> TableMoves:
         """Returns the moves of states with the distances after them, best first.
@@ -210,9 +263,16 @@ class Table:
         """
         return self._native.line(state, player)
 
-    def __getitem__(self, ranks: Any) -> Any:
+    @overload
+    def __getitem__(self, ranks: Integer) -> np.uint8: ...
+    @overload
+    def __getitem__(self, ranks: slice | Row | Rows | NDArray[Any]) -> NDArray[np.uint8]: ...
+    @overload
+    def __getitem__(self, ranks: ArrayLike | slice) -> Any: ...
+    def __getitem__(self, ranks: ArrayLike | slice) -> np.uint8 | NDArray[np.uint8]:
         if not isinstance(ranks, slice):
-            return self.distances(ranks)
+            distances: np.uint8 | NDArray[np.uint8] = self.distances(ranks)
+            return distances
         first, end, step = ranks.indices(self.states)
         if step != 1:
             raise ValueError("a slice of a table has the step 1; index the result to skip states")
@@ -264,7 +324,7 @@ def open(path: str | os.PathLike[str], *, checked: bool = True, load_budget: int
     """
     if load_budget < 0:
         raise ValueError("load_budget: expected 0 or more")
-    table = _native.open(os.fspath(path), checked, load_budget)
+    table = _native.open(os.fspath(path), checked=checked, load_budget=load_budget)
     return Table(table, checked=checked, load_budget=load_budget)
 
 

@@ -11,12 +11,12 @@ import numpy as np
 
 from . import _native
 from ._board import DEFAULT_BOARD
-from ._build import _callback
 from ._copies import Immutable
 from ._errors import TournamentError
 from ._native import Board
 from ._play import Player
 from ._program import Program
+from ._progress import callback_of
 from ._resources import search_memory_of, threads_of
 from ._table import Table
 
@@ -222,7 +222,7 @@ def tournament(
         "memory": search_memory_of(memory),
     }
     path = None if log is None else os.fspath(log)
-    return Results(_native.tournament(arguments, path, threads_of(threads), _callback(progress)))
+    return Results(_native.tournament(arguments, log=path, threads=threads_of(threads), progress=callback_of(progress)))
 
 
 def read_log(path: str | os.PathLike[str]) -> Results:

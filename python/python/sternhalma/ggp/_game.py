@@ -43,7 +43,7 @@ def check(text: str, *, lenient: bool = False) -> list[Finding]:
     If there is no error in the text, 10 random matches are played. With `lenient`, errors are warnings if the rulesheet
     can be played.
     """
-    return [Finding(*row) for row in _native.check(text, lenient)]
+    return [Finding(*row) for row in _native.check(text, lenient=lenient)]
 
 
 def games() -> dict[str, str]:
@@ -85,7 +85,7 @@ class Game(Immutable):
     def __init__(self, text: str, *, lenient: bool = False) -> None:
         self.text = text
         self._lenient = lenient
-        findings, native = _native.Game.checked(text, lenient)
+        findings, native = _native.Game.checked(text, lenient=lenient)
         self.findings = [Finding(*row) for row in findings]
         if native is None:
             errors = [finding for finding in self.findings if finding.severity == "error"]
@@ -139,7 +139,7 @@ class Game(Immutable):
         """
         if count < 0:
             raise ValueError(f"count: expected 0 or more, got {count}")
-        scores, lengths = self._native.playouts(count, seed, threads_of(threads))
+        scores, lengths = self._native.playouts(count, seed=seed, threads=threads_of(threads))
         return scores.reshape(count, len(self.roles)), lengths
 
     def search(
@@ -167,7 +167,9 @@ class Game(Immutable):
         number = role_of(role, self.roles)
         # The test of the available memory takes longer than a short search, whose tree is far smaller than the default.
         limit = memory_of(memory) if memory == DEFAULT_MEMORY else search_memory_of(memory)
-        found = self._native.search(state._native, number, policy, playouts, seconds, seed, limit)
+        found = self._native.search(
+            state._native, role=number, policy=policy, playouts=playouts, seconds=seconds, seed=seed, memory=limit
+        )
         move, moves, simulations, spent = found
         return MoveSearch(move, [MoveValue(*row) for row in moves], simulations, spent)
 

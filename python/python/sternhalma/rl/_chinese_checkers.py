@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._arrays import _integers, contiguous
+from .._arrays import contiguous, integers_of
 from .._board import DEFAULT_BOARD
 from .._native import Board, CheckersLanes, Position
 from .._resources import threads_of
@@ -117,7 +117,7 @@ class VectorChineseCheckers(NativeEnvironment):
         if texts and len(texts) == len(rows):  # type: ignore[arg-type]
             self._native.set_positions(selected, [self._position(row) for row in texts])
             return self._state
-        array = _integers(rows, 255, "number")  # type: ignore[arg-type]
+        array = integers_of(rows, 255, "number")  # type: ignore[arg-type]
         width = 2 * self._board.pieces + 1
         if array.ndim != 2 or array.shape[1] != width:
             raise ValueError(f"rows: expected the shape (n, {width}), got {array.shape}")

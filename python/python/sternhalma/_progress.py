@@ -1,0 +1,28 @@
+"""Progress of long calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Callback = Callable[[str, int, int], object]
+
+
+def callback_of(progress: Any) -> Callback | None:
+    """Returns a function that gets the phase, the complete steps and all steps.
+
+    A progress bar of tqdm has one phase after another.
+    """
+    if progress is None or not (hasattr(progress, "reset") and hasattr(progress, "update")):
+        return progress  # type: ignore[no-any-return]
+    phase = ""
+
+    def report(name: str, done: int, total: int) -> None:
+        nonlocal phase
+        if name != phase or total != progress.total:
+            phase = name
+            progress.reset(total=total)
+            progress.set_description(name)
+        progress.update(done - progress.n)
+
+    return report
