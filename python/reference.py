@@ -18,7 +18,7 @@ INTRODUCTION = """\
 
 Arguments named `cells` have the shape (..., pieces): the cells of one army per row, in any order, as integers. Ranks are integers of any shape. Results have the same leading dimensions; those of a single state are scalars. `ArrayLike` is what `numpy.asarray` accepts, and `NDArray` an array.
 
-`threads` is a number of threads, or 0 for one per processor core. More than four per core (16 on small machines) are not started. The memory of searches, `memory`, is at most the available memory. A `RuntimeWarning` says what is used instead.
+`threads` is a number of threads, or 0 for one per processor core. More than four per core (16 on small machines) are not started. The memory of searches, `memory`, is at most the available memory. A `RuntimeWarning` says what is used instead. Another one names a parameter of a player or policy that was removed, and thus has no effect.
 
 The modules `ggp` (rulesheets) and `rl` (vectorised environments) have sections of their own.
 """

@@ -32,7 +32,7 @@ mod _native {
     #[pymodule_export]
     use crate::lanes::CheckersLanes;
     #[pymodule_export]
-    use crate::play::{Player, Position, is_rule_set, players, restore_position};
+    use crate::play::{Player, Position, is_rule_set, players, removal_notice, restore_position};
     #[pymodule_export]
     use crate::program::Program;
     #[pymodule_export]

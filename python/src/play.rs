@@ -253,6 +253,12 @@ pub fn players() -> BTreeMap<String, String> {
     roster.names().map(|name| (name.to_owned(), roster.about(name).unwrap_or_default().to_owned())).collect()
 }
 
+/// Returns a notice if the text of a player or policy has parameters of earlier versions, which have no effect.
+#[pyfunction]
+pub fn removal_notice(text: &str) -> Option<String> {
+    sternhalma_ggp::policy::removal_notice(text).map(|notice| shorten_quotes(&notice))
+}
+
 /// Checks that the game of a position is not over.
 pub fn check_open(position: &Position) -> PyResult<()> {
     match position.outcome() {

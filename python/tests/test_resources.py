@@ -63,6 +63,22 @@ def test_transposition_tables_are_no_larger_than_the_memory() -> None:
     sh.Player(board=BOARD)
 
 
+def test_removed_parameters_have_no_effect() -> None:
+    text, kept = "tuned,tune-shadow=yes", "tuned"
+    position = sh.Position(board=BOARD)
+    game = ggp.Game(ggp.games()["tic-tac-toe"])
+    calls: list[Any] = [
+        lambda text: sh.Player(text, board=BOARD).think(position, nodes=50).move,
+        lambda text: game.search(policy=text, playouts=50).moves,
+        lambda text: sh.tournament([text, "random"], board=BOARD, games=2, nodes=20).games()["moves"],
+    ]
+    for call in calls:
+        with pytest.warns(RuntimeWarning, match="the parameter `tune-shadow` was removed and has no effect") as found:
+            result = call(text)
+        assert [Path(warning.filename).name for warning in found] == [Path(__file__).name]
+        assert str(result) == str(call(kept))
+
+
 def test_a_table_is_loaded_if_the_memory_is_available(tmp_path: Path) -> None:
     path = tmp_path / "large.sht"
     with path.open("wb") as file:

@@ -8,7 +8,7 @@ from . import _native
 from ._board import DEFAULT_BOARD
 from ._copies import Unpicklable
 from ._native import Board, Position
-from ._resources import search_memory_of
+from ._resources import search_memory_of, warn_of_removed
 from ._table import Table
 
 
@@ -64,6 +64,7 @@ class Player(Unpicklable):
         seed: int = 0,
         memory: int | str = "1GiB",
     ) -> None:
+        warn_of_removed(text)
         self._native = _native.Player(
             text,
             board=board,

@@ -1,4 +1,4 @@
-"""Sizes of memory, and numbers of threads."""
+"""Sizes of memory, numbers of threads, and notices about arguments as warnings."""
 
 from __future__ import annotations
 
@@ -47,6 +47,11 @@ def threads_of(threads: int) -> int:
     count, notice = _native.thread_count(min(threads, 2**32 - 1))
     _warn(notice)
     return count
+
+
+def warn_of_removed(text: str) -> None:
+    """Warns if the text of a player or policy has a parameter of earlier versions, which has no effect."""
+    _warn(_native.removal_notice(text))
 
 
 def _warn(notice: str | None) -> None:

@@ -17,7 +17,7 @@ from ._native import Board
 from ._play import Player
 from ._program import Program
 from ._progress import callback_of
-from ._resources import search_memory_of, threads_of
+from ._resources import search_memory_of, threads_of, warn_of_removed
 from ._table import Table
 
 Columns = dict[str, Any]
@@ -192,6 +192,9 @@ def tournament(
         names, contenders = list(players), list(players.values())
     else:
         names, contenders = [None] * len(players), list(players)
+    for contender in contenders:
+        if isinstance(contender, str):
+            warn_of_removed(contender)
     natives = [player._native if isinstance(player, Player | Program) else player for player in contenders]
     arguments = {
         "players": natives,

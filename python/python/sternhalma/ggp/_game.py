@@ -14,7 +14,7 @@ from .._arrays import contiguous, role_of, shown
 from .._copies import Immutable
 from .._errors import RulesheetError
 from .._findings import Finding
-from .._resources import memory_of, search_memory_of, threads_of
+from .._resources import memory_of, search_memory_of, threads_of, warn_of_removed
 
 DEFAULT_MEMORY = "1GiB"
 """The memory limit of a search."""
@@ -161,6 +161,7 @@ class Game(Immutable):
         Raises `NotationError` if there is no such policy, and `ValueError` if the match is over, there is no such role,
         or there is no limit.
         """
+        warn_of_removed(policy)
         state = self.initial() if state is None else state
         if role is None:
             role = 0 if state.player is None else state.player
