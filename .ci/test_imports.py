@@ -130,11 +130,17 @@ class Imports(unittest.TestCase):
         )
 
     def test_texts_of_libraries_name_no_option(self):
-        for text in ['fn f() { g("one,\\n --work-dir") }', '#[error("raise --work-dir")]\nstruct E;', 'const T: &str = r#"a "--work-dir""#;',
-                     "fn f() { m!(b\"--work-dir\") }"]:
+        for text in [
+            'fn f() { g("one,\\n --work-dir") }',
+            '#[error("raise --work-dir")]\nstruct E;',
+            'const T: &str = r#"a "--work-dir""#;',
+            'fn f() { m!(b"--work-dir") }',
+        ]:
             self.fails({"lib.rs": text}, "data/src/lib.rs, text of line 1: names the option --work-dir")
             self.passes({"main.rs": text}, crate=".")
-        self.passes({"lib.rs": "//! Use `--fresh`.\n/// `--fresh`\nfn f() { g(\"a -- b\", x-- - y) }\n#[cfg(test)]\nmod tests {\n    const T: &str = \"--fresh\";\n}"})
+        comments = '//! Use `--fresh`.\n/// `--fresh`\nfn f() { g("a -- b", x-- - y) }\n'
+        tests = '#[cfg(test)]\nmod tests {\n    const T: &str = "--fresh";\n}'
+        self.passes({"lib.rs": comments + tests})
 
 
 unittest.main()
