@@ -9,13 +9,28 @@ use std::time::Duration;
 use bytesize::ByteSize;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
+use sternhalma_ggp::Policy;
 use sternhalma_ggp::arena::MAX_OPENING_PLIES;
+use sternhalma_ggp::policy::{PolicyError, removal_notice};
+
+use crate::output::status;
 
 /// The default size of a board.
 pub const DEFAULT_SIZE: u64 = 9;
 
 /// The default number of pieces per army.
 pub const DEFAULT_PIECES: u64 = 6;
+
+/// Parses a policy. Prints a notice about removed parameters.
+pub fn policy(text: &str) -> Result<Policy, PolicyError> {
+    report_removed(text);
+    text.parse()
+}
+
+/// Prints a notice for each line of a text that sets a removed parameter of policies.
+pub fn report_removed(text: &str) {
+    text.lines().filter_map(removal_notice).for_each(|notice| status!("{notice}"));
+}
 
 /// A parser of a value, with the values that shells complete. Help and errors do not list these.
 #[derive(Clone)]

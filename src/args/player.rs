@@ -11,7 +11,7 @@ use sternhalma_engine::{Config, Distances, PLY_LIMIT, Roster};
 
 use crate::context::CommandContext;
 use crate::output::status;
-use crate::values::count;
+use crate::values::{count, report_removed};
 
 /// Definitions of players, and their tables and memory.
 #[derive(Args)]
@@ -33,6 +33,11 @@ pub const DEFAULT_PLAYER: &str = "sternhalma";
 impl PlayerArgs {
     pub fn roster(&self) -> Result<Roster> {
         roster(self.file.as_deref())
+    }
+
+    /// Returns the player that a text describes.
+    pub fn config(&self, text: &str) -> Result<Config> {
+        player_config(&self.roster()?, text)
     }
 
     /// Returns the table that the user names, if any.
@@ -63,9 +68,16 @@ pub fn roster(file: Option<&Path>) -> Result<Roster> {
     if let Some(path) = file {
         let text =
             sternhalma_ggp::messages::read_text(path).with_context(|| format!("{}: cannot read", path.display()))?;
+        report_removed(&text);
         roster.add(Roster::parse(&text).with_context(|| path.display().to_string())?);
     }
     Ok(roster)
+}
+
+/// Returns the player that a text describes. Prints a notice about removed parameters.
+pub fn player_config(roster: &Roster, text: &str) -> Result<Config> {
+    report_removed(text);
+    Ok(roster.config(text)?)
 }
 
 /// Opens the given table, or the best table of the board in the tables directory. A partial table of the directory is

@@ -82,7 +82,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let history = args.engine.game()?;
     let (position, game, state) = (history.position(), history.rules(), history.state());
     let board = game.board();
-    let config = args.engine.players.roster()?.config(&args.player)?;
+    let config = args.engine.players.config(&args.player)?;
     let distances = distances_or_estimates(ctx, board, args.engine.players.table())?;
     let found = match history.outcome() {
         Some(_) => Vec::new(),

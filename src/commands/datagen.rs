@@ -71,7 +71,7 @@ pub struct Args {
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let board = args.board.board()?.for_two()?;
     let game = GameSetup::new(board).with_rules(args.rules.rules).with_ply_limit(args.players.ply_limit);
-    let config = args.players.roster()?.config(&args.player)?;
+    let config = args.players.config(&args.player)?;
     let memory = MemoryBudget::new(search_memory(None));
     let distances = distances(ctx, board, args.players.table(), Coverage::Prefix)?;
     let player = config.prepare(game, Some(&distances))?;

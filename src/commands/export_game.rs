@@ -14,7 +14,7 @@ use sternhalma_server::SavedGame;
 use super::tournament::read_logged;
 use crate::args::limits::{LimitArgs, MemoryArgs};
 use crate::args::output::OutputPath;
-use crate::args::player::roster;
+use crate::args::player::{player_config, roster};
 use crate::args::position::read_record;
 use crate::context::CommandContext;
 use crate::output::{CommandOutcome, counted, print_line, status};
@@ -117,7 +117,7 @@ impl Args {
         table: Option<Arc<Table>>,
         saved: &mut SavedGame,
     ) -> Result<()> {
-        let config = roster(self.players.as_deref())?.config(name)?;
+        let config = player_config(&roster(self.players.as_deref())?, name)?;
         let distances = table.map_or_else(|| Distances::estimated(board), Distances::new);
         let setup = GameSetup { board, rules: game.rules, ply_limit: game.ply_limit };
         let player = config.prepare(setup, Some(&distances))?.start(&self.memory.budget())?;

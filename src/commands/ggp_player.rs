@@ -11,7 +11,7 @@ use sternhalma_ggp::protocol::{EngineFactory, GgpPlayer, PlayerOptions};
 use crate::args::limits::MemoryArgs;
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, status};
-use crate::values::{count, seconds, symbol};
+use crate::values::{count, policy, seconds, symbol};
 
 /// Play any game for a game manager, over HTTP
 ///
@@ -25,7 +25,7 @@ pub struct Args {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     host: String,
     /// Policy of the player, e.g. `nst,epsilon=0.1` or `random`
-    #[arg(long, default_value = "adaptive")]
+    #[arg(long, default_value = "adaptive", value_parser = policy)]
     policy: Policy,
     /// Name of the player
     #[arg(long, default_value = "sternhalma", value_parser = symbol)]

@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde::Serialize;
 use sternhalma_engine::{Config, Roster};
 
-use crate::args::player::roster;
+use crate::args::player::{player_config, roster};
 use crate::output::{self, CommandOutcome, columns};
 
 /// List the players of Chinese Checkers, or print the parameters of some
@@ -47,7 +47,7 @@ pub fn run(args: &Args) -> Result<CommandOutcome> {
 }
 
 fn row(roster: &Roster, name: &str) -> Result<PlayerRow> {
-    let parameters = roster.config(name)?;
+    let parameters = player_config(roster, name)?;
     Ok(PlayerRow {
         name: name.to_owned(),
         search: parameters.search_name(),

@@ -4,6 +4,7 @@ use sternhalma_ggp::Policy;
 use sternhalma_ggp::policy::{NAMED_POLICIES, ParamHelp, parameters};
 
 use crate::output::{self, CommandOutcome, columns};
+use crate::values::policy;
 
 /// List the policies for rulesheets and their parameters, or explain some
 ///
@@ -11,7 +12,7 @@ use crate::output::{self, CommandOutcome, columns};
 #[derive(clap::Args)]
 pub struct Args {
     /// Policies to print with all parameters: `name`, or `name,key=value,…` [default: list everything]
-    #[arg(value_name = "POLICY")]
+    #[arg(value_name = "POLICY", value_parser = policy)]
     policies: Vec<Policy>,
     /// Print JSON
     #[arg(long)]

@@ -16,7 +16,7 @@ use sternhalma_ggp::statistics::Score;
 use crate::args::board::BoardArgs;
 use crate::args::limits::{DEFAULT_BUDGET, LimitArgs};
 use crate::args::output::OutputPath;
-use crate::args::player::PlayerArgs;
+use crate::args::player::{PlayerArgs, player_config};
 use crate::args::threads::threads;
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, status};
@@ -69,7 +69,7 @@ pub struct Args {
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let roster = args.players.roster()?;
-    let mut players = args.player.iter().map(|name| roster.config(name)).collect::<Result<Vec<Config>, _>>()?;
+    let mut players = args.player.iter().map(|name| player_config(&roster, name)).collect::<Result<Vec<Config>>>()?;
     let memory = MemoryBudget::new(search_memory(None));
     let game = GameSetup::new(args.board.board()?).with_ply_limit(args.players.ply_limit);
     let distances = args.players.distances(ctx, game.board.for_two()?, &players, Coverage::Complete)?;

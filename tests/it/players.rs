@@ -165,3 +165,18 @@ fn invalid_matches_are_refused_in_one_line() {
         assert!(stderr.contains(why), "{args:?}: {stderr}");
     }
 }
+
+#[test]
+fn removed_parameters_are_reported_wherever_a_text_or_a_file_sets_them() {
+    let env = TestEnv::new();
+    env.file("own.toml", "[mine]\nlike = \"heur0\"\ntune-shadow = true\n");
+    for command in [
+        &["players", "heur0,tune-shadow=yes"][..],
+        &["players", "mine", "--players", "own.toml"],
+        &["policies", "tuned,tune-shadow=yes"],
+        &["gdl", "bench", "tic-tac-toe", "--seconds", "0.01", "--policy", "tuned,tune-shadow=yes"],
+    ] {
+        let notices = env.run_args(command).progress();
+        assert!(notices.contains("the parameter `tune-shadow` was removed and has no effect"), "{notices}");
+    }
+}

@@ -11,7 +11,7 @@ use sternhalma_ggp::gdl::network::LANES;
 use super::rulesheet::EngineArg;
 use crate::args::rulesheet::read_rulesheet;
 use crate::output::{self, CommandOutcome};
-use crate::values::{MAX_SECONDS, count, count_in, number};
+use crate::values::{MAX_SECONDS, count, count_in, number, policy};
 
 /// Measure how fast a rulesheet is grounded, played at random, and searched
 ///
@@ -27,7 +27,7 @@ pub struct Args {
     #[arg(long, value_name = "T", default_value_t = 1, value_parser = count_in::<u64>(1..=1024))]
     threads: u64,
     /// Policy that searches from the initial state, with one tree per thread
-    #[arg(long, value_name = "P")]
+    #[arg(long, value_name = "P", value_parser = policy)]
     policy: Vec<Policy>,
     /// Also run N searches of each policy per thread in lock step
     #[arg(long, value_name = "N", requires = "policy", value_parser = count_in::<u64>(1..=LANES as u64))]

@@ -13,7 +13,7 @@ use crate::args::limits::LimitArgs;
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, prompt, status};
 use crate::resources::search_memory;
-use crate::values::count;
+use crate::values::{count, policy};
 
 /// Play a game against a policy
 ///
@@ -27,7 +27,7 @@ pub struct Args {
     #[arg(long)]
     role: Option<String>,
     /// Policy of the other roles
-    #[arg(long, default_value = "adaptive")]
+    #[arg(long, default_value = "adaptive", value_parser = policy)]
     policy: Policy,
     /// Seed of the policy
     #[arg(long, value_name = "S", default_value_t = 1, value_parser = count::<u64>(0))]

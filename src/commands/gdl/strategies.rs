@@ -12,7 +12,7 @@ use sternhalma_ggp::{Game, Limits, Mcts, Policy, SearchStats};
 
 use super::rulesheet::rules;
 use crate::output::{self, CommandOutcome};
-use crate::values::count;
+use crate::values::{count, policy};
 
 /// Show how MINI-Player's strategies score, and how it allocates simulations to them
 ///
@@ -23,7 +23,7 @@ pub struct Args {
     /// Rulesheet
     file: PathBuf,
     /// Policy: `mini` with its parameters
-    #[arg(long, value_name = "P", default_value = "mini")]
+    #[arg(long, value_name = "P", default_value = "mini", value_parser = policy)]
     policy: Policy,
     /// Role that the strategies play for [default: the role that moves first]
     #[arg(long, value_name = "NAME")]

@@ -14,7 +14,7 @@ use sternhalma_ggp::{Limits, MemoryBudget};
 
 use super::build_offer::offer_table;
 use super::strength::Strength;
-use crate::args::player::{DEFAULT_PLAYER, PlayerArgs, distances_or_estimates};
+use crate::args::player::{DEFAULT_PLAYER, PlayerArgs, distances_or_estimates, player_config};
 use crate::context::CommandContext;
 
 /// The name of a person among the players.
@@ -54,8 +54,8 @@ impl<'a> SeatFactory<'a> {
         offers_table: bool,
     ) -> Result<SeatFactory<'a>> {
         let roster = args.roster()?;
-        let [x, o] = names.each_ref().map(|name| (name != HUMAN).then(|| roster.config(name)).transpose());
-        let (configs, adviser) = ([x?, o?], roster.config(DEFAULT_PLAYER)?);
+        let [x, o] = names.each_ref().map(|name| (name != HUMAN).then(|| player_config(&roster, name)).transpose());
+        let (configs, adviser) = ([x?, o?], player_config(&roster, DEFAULT_PLAYER)?);
         // A person can stop a search with Ctrl-C. Without a person, Ctrl-C ends the program.
         let stop = if offers_table && configs.contains(&None) { ctx.stop()? } else { Arc::default() };
         Ok(SeatFactory {

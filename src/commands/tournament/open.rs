@@ -9,18 +9,18 @@ use sternhalma_data::table::Coverage;
 use sternhalma_engine::arena::{BoardBackend, BoardPlayer, ExternalCommand, introduce, machine_rate};
 use sternhalma_engine::external::{ProgramCommand, ProtocolLog};
 use sternhalma_engine::{Distances, GameSetup};
+use sternhalma_ggp::MemoryBudget;
 use sternhalma_ggp::arena::{
     ArenaError, Backend, Origin, RulesEngine, Schedule, Tournament, rules_backend, rulesheet_errors,
 };
 use sternhalma_ggp::gdl::Rulesheet;
-use sternhalma_ggp::policy::removal_notice;
-use sternhalma_ggp::{MemoryBudget, Policy};
 
-use crate::args::player::{distances, roster};
+use crate::args::player::{distances, player_config, roster};
 use crate::args::rule_set::read_rules;
 use crate::args::tournament::{GameSpec, PlannedTournament, PlayerEntry, PlayerKind};
 use crate::context::CommandContext;
 use crate::output::{counted, status};
+use crate::values::policy;
 
 /// Opens everything that a tournament needs. Starts each external program once, so that one that
 /// cannot play is reported before the first game. Searches share `memory`. Lines of the engine
@@ -65,13 +65,8 @@ fn open_rules(
     memory: &MemoryBudget,
 ) -> Result<Box<dyn Backend>> {
     let text = read_rules(path)?;
-    let policy = |player: &PlayerEntry| match player.kind()? {
-        PlayerKind::BuiltIn(text) => {
-            if let Some(notice) = removal_notice(text) {
-                status!("{notice}");
-            }
-            Ok(text.parse::<Policy>()?)
-        }
+    let policy_of = |player: &PlayerEntry| match player.kind()? {
+        PlayerKind::BuiltIn(text) => Ok(policy(text)?),
         PlayerKind::External(command) => {
             bail!("{command}: a UGI program can only play Chinese Checkers; for rulesheets use `ggp-match`")
         }
@@ -80,7 +75,7 @@ fn open_rules(
     if !lenient {
         refuse_invalid(&sheet).with_context(|| path.display().to_string())?;
     }
-    let policies = players.iter().map(policy).collect::<Result<_>>()?;
+    let policies = players.iter().map(policy_of).collect::<Result<_>>()?;
     let backend = rules_backend(&sheet, engine, policies, memory).with_context(|| path.display().to_string())?;
     if let Some(reason) = backend.notice() {
         status!("{}: the prover plays it, which is slow: {reason}", path.display());
@@ -113,7 +108,7 @@ fn open_players(
     let patience = std::time::Duration::from_millis(schedule.patience);
     let mut open = |options: &PlayerEntry| match options.kind()? {
         PlayerKind::BuiltIn(text) => {
-            let config = roster.config(text)?;
+            let config = player_config(&roster, text)?;
             let table = if config.needs_table() { Some(tables.get(options.table.as_deref())?) } else { None };
             let player = config.prepare(tables.setup, table.as_ref()).with_context(|| text.to_owned())?;
             Ok(BoardPlayer::BuiltIn(Box::new(player)))

@@ -103,7 +103,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         .with_ply_limit(args.players.ply_limit);
     let game = ChineseCheckers::of(setup, Filter::All);
     let advantage = advantage(args, &game)?;
-    let config = args.players.roster()?.config(&args.player)?;
+    let config = args.players.config(&args.player)?;
     let distances = distances_or_estimates(ctx, setup.board, args.players.table())?;
     let inputs: Vec<&Path> = distances.table().iter().map(|table| table.path()).collect();
     let file = ctx.output(&args.output, args.force, &inputs)?;
