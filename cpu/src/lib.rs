@@ -55,7 +55,8 @@ pub fn levels() -> Vec<Level> {
         levels.extend(best.as_sse4_2().map(|simd| simd.level()));
         levels.extend(best.as_avx2().map(|simd| simd.level()));
         levels.extend(best.as_avx512().map(|simd| simd.level()));
-        // Levels below the one that the program is compiled for are not in the program.
+        // Levels below the one that the program is compiled for are not in the program. That one comes first, and
+        // again after the levels below it, if there are any.
         let compiled = levels.iter().rposition(|&level| level_name(level) == level_name(levels[0])).unwrap_or(0);
         levels.drain(..compiled);
     }

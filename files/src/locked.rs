@@ -174,6 +174,7 @@ fn has_another_name(_: &File) -> bool {
 
 #[cfg(not(unix))]
 pub(crate) fn is_at(_: &File, _: &Path) -> bool {
-    // An open file cannot be renamed on these systems.
+    // The standard library cannot compare open files with paths here. If another process renames the file just before
+    // this one locks it, its contents are lost.
     true
 }

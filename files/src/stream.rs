@@ -114,7 +114,7 @@ impl Write for Stream {
     }
 }
 
-/// Waits until the reader of a pipe takes some bytes.
+/// Waits until a pipe has room, because its reader takes bytes, but at most 50 ms; the caller then tries to write again.
 fn wait_for_reader(pipe: &File) -> io::Result<()> {
     #[cfg(unix)]
     {

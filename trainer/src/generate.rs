@@ -36,7 +36,7 @@ pub enum GenerateError {
 }
 
 /// A game with its number.
-type Generated = Result<(u64, TrainingGame), GenerateError>;
+pub(crate) type Generated = Result<(u64, TrainingGame), GenerateError>;
 
 /// Appends games to a file until it has a number of positions, or until `stop` is set. The games and their order do
 /// not depend on the number of threads.
@@ -84,33 +84,38 @@ pub fn generate(
             });
         }
         drop(sender);
-        let written = write_in_order(file, &finished, positions, stop, report);
+        let written = write_in_order(file, &finished, positions, BLOCK_INTERVAL, stop, report);
         ended.store(true, Relaxed);
         written
     })
 }
 
-/// Writes finished games in the order of their numbers. On a stop, the games before the first unfinished one are
-/// written.
-fn write_in_order(
+/// Writes finished games in the order of their numbers, at the latest after `interval`. On a stop, the games before the
+/// first unfinished one are written.
+pub(crate) fn write_in_order(
     file: &mut GameFile,
     finished: &mpsc::Receiver<Generated>,
     positions: u64,
+    interval: Duration,
     stop: &AtomicBool,
     report: &mut dyn FnMut(u64),
 ) -> Result<(), GenerateError> {
     let (mut waiting, mut block, mut total) = (BTreeMap::new(), Vec::new(), file.positions());
     let (mut next, mut last_block) = (file.games(), Instant::now());
     let mut failed = None;
-    while total < positions && !stop.load(Relaxed) {
-        match finished.recv_timeout(Duration::from_millis(100)) {
+    let mut is_running = true;
+    while total < positions && is_running {
+        // After a stop, the games that have already arrived are written.
+        let wait = if stop.load(Relaxed) { Duration::ZERO } else { Duration::from_millis(100) };
+        match finished.recv_timeout(wait) {
             Ok(Ok((number, game))) => drop(waiting.insert(number, game)),
             Ok(Err(error)) => {
                 failed = Some(error);
-                break;
+                is_running = false;
             }
-            Err(mpsc::RecvTimeoutError::Timeout) => continue,
-            Err(mpsc::RecvTimeoutError::Disconnected) => break,
+            // A block is due even if no further game is finished.
+            Err(mpsc::RecvTimeoutError::Timeout) => is_running = !stop.load(Relaxed),
+            Err(mpsc::RecvTimeoutError::Disconnected) => is_running = false,
         }
         while let Some(game) = (total < positions).then(|| waiting.remove(&next)).flatten() {
             next += 1;
@@ -118,7 +123,7 @@ fn write_in_order(
             block.push(game);
             report(total);
         }
-        if block.len() >= BLOCK_GAMES || last_block.elapsed() >= BLOCK_INTERVAL {
+        if block.len() >= BLOCK_GAMES || last_block.elapsed() >= interval {
             file.append(&block)?;
             block.clear();
             last_block = Instant::now();

@@ -138,6 +138,31 @@ fn games_do_not_depend_on_threads_and_interruptions() {
 }
 
 #[test]
+fn a_finished_game_is_written_although_the_next_one_takes_long() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("games");
+    let (mut file, _) = GameFile::open(&path, &setup()).unwrap();
+    let size = || std::fs::metadata(&path).unwrap().len();
+    let empty = size();
+    let (sender, finished) = std::sync::mpsc::channel();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let interval = std::time::Duration::from_secs(1);
+        let (file, stopped) = (&mut file, &stop);
+        let writer = scope
+            .spawn(move || crate::generate::write_in_order(file, &finished, u64::MAX, interval, stopped, &mut |_| ()));
+        sender.send(Ok((0, some_games(1).remove(0)))).unwrap();
+        let written = (0..600).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            size() > empty
+        });
+        stop.store(true, Relaxed);
+        writer.join().unwrap().unwrap();
+        assert!(written, "the game is on the disk before the generation ends");
+    });
+}
+
+#[test]
 fn damaged_ends_are_removed_and_other_files_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("games.bin");

@@ -48,7 +48,7 @@ fn names(parts: &[MissingPart], processes: usize) -> String {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ClusterError {
-    /// The list of processes is invalid.
+    /// The list of processes is invalid, or the table is too small for several processes.
     #[error("{what}")]
     Hosts {
         /// The reason.

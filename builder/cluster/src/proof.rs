@@ -219,7 +219,8 @@ impl Observer for LinkedObserver<'_> {
     }
 }
 
-/// Returns the number of contexts in the class of a partition.
+/// Returns the number of contexts in the class of a partition: they share the fixed pieces, and the other pieces except
+/// the mover are below those.
 fn contexts_of(prefix: Prefix, fixed_pieces: usize, partition: u64) -> u64 {
     let below = Rank(partition).state(fixed_pieces).cells().first().map_or(prefix.within(), |cell| cell.index());
     choose(below, prefix.board().pieces() - fixed_pieces - 1)

@@ -166,7 +166,7 @@ impl TableAssembler<'_> {
     /// States that the layers lack have the given distances, each from an index on.
     fn planes_with(&self, indices: Range<u64>, others: &[(u64, Vec<u8>)]) -> Result<DistancePlanes> {
         let states = indices.end - indices.start;
-        // Eight bitmaps, one per binary digit of a distance, take a byte per state.
+        // Eight bitmaps take a byte per state: six binary digits of a distance, the seen states, and a layer.
         let no_memory = |_| BuilderError::OutOfMemory { needed: states };
         let mut planes = DistancePlanes::new(states, self.encoding).map_err(no_memory)?;
         let mut layer_states = new_bitmap(states).map_err(no_memory)?;

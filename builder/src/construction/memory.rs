@@ -159,7 +159,8 @@ pub(super) fn memory_with_spill(spec: TableSpec, threads: usize, params: Partiti
 fn table_memory(spec: TableSpec, threads: usize, params: PartitionParams) -> u64 {
     let TableSpec { prefix, encoding, .. } = spec;
     let states = batch_size(spec, params).states_per_task.max(encoding.block_states());
-    // A bitmap per binary digit of the distance, the bitmap of a layer, and the bytes, twice.
+    // Bitmaps: the 6 binary digits of distances below `LAYERS` and the seen states, or the 2 digits of `Mod3`; and a
+    // layer. The bytes of two batches: one is encoded while the other is written.
     let (bitmaps, state_bytes) = match encoding {
         Encoding::Mod3 => (3, states / 2),
         _ => (8, 2 * states),

@@ -97,8 +97,8 @@ impl Distances {
         self.table()?.as_bytes()?.get(rank.0 as usize).copied()
     }
 
-    /// Returns the distance, in moves, of an army that no single load finds: in a mirrored table, [`beyond`] the table,
-    /// or without a table.
+    /// Returns the distance, in moves, of an army that no single load finds: in a mirrored table, in one without a byte
+    /// per state or outside its prefix (both by [`beyond`]), or without a table.
     #[inline(never)]
     pub(crate) fn without_rank(&self, army: State) -> f64 {
         match &self.0 {

@@ -169,6 +169,7 @@ impl UctConfig {
             let number = text.parse().map(Value::Integer).or_else(|_| text.parse().map(Value::Float));
             is_part.then(|| parts.insert(key.to_owned(), number.unwrap_or(Value::String(text))));
         }
+        // `parameters` omits random playouts, the default, and a stored player without this key has playouts of its own.
         if !self.has_own_playouts {
             parts.entry("playout".to_owned()).or_insert_with(|| Value::String("random".to_owned()));
         }

@@ -118,6 +118,7 @@ impl Config {
                         without_memory(move || AlphaBeta::new(heuristic.clone(), game.clone(), depth, is_complete))
                     }
                     Evaluation::Table => {
+                        // Alpha-beta compares leads in moves; the weight is only for rewards.
                         let heuristic = TableDifference { distances: table()?, weight: 0.0 };
                         without_memory(move || AlphaBeta::new(heuristic.clone(), game.clone(), depth, is_complete))
                     }

@@ -245,7 +245,8 @@ impl<'a> LimitChecker<'a> {
         playouts.max(expansions).max(time).min(1.0)
     }
 
-    /// Returns the share of the start clock, 0 to 1, that has elapsed, or `None` under the clock of a move.
+    /// Returns the share of the start clock, 0 to 1, that has elapsed, or `None` under the clock of a move. In a part
+    /// of the start clock, which is short, this is the share at the beginning of the part.
     pub fn start_elapsed(&self) -> Option<f64> {
         match self.clock {
             SearchClock::Start => Some(self.share()),

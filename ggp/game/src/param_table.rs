@@ -202,7 +202,7 @@ pub type Pair = (&'static str, String);
 /// Sets a parameter; none if the table has no such parameter.
 ///
 /// # Errors
-/// If `target` does not have the parameter, or not of such a value.
+/// If `target` does not have the parameter, or the text is not one of its values.
 pub fn set<T: Clone + Default>(
     params: &[Param<T>],
     target: &mut T,

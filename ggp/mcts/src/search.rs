@@ -39,7 +39,7 @@ impl<M: PartialEq> SearchResult<M> {
 
 /// Monte-Carlo tree search for any game, put together from a [`Selection`] in
 /// the tree, a [`Playout`] beyond it, a [`Cutoff`] that may end it early, and a
-/// [`MctsConfig`]. The [module](crate::mcts) lists the steps of a simulation.
+/// [`MctsConfig`]. The [crate](crate) lists the steps of a simulation.
 ///
 /// Rewards are goals divided by 100. In a simultaneous state, each role selects
 /// by its own statistics, independently of the others. The tree is kept between

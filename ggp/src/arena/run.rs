@@ -125,7 +125,7 @@ impl<G: ArenaGame> GameQueue<'_, G> {
     }
 }
 
-/// The record of a game, or the reason why a contestant cannot be created.
+/// The record of a game, or the reason why a contestant cannot be created, or there is no opening.
 pub(super) type PlayedGame = Result<GameRecord, String>;
 
 /// Contestants of a thread that are not playing, by entrant and copy, the longest idle first.

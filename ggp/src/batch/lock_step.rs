@@ -163,6 +163,7 @@ impl<T> SeatSearch for Seated<T> {
             outcome => return outcome,
         }
         if let Some(mut search) = self.seats[seat].take() {
+            // The time of this round is shared by the searches that are left: one round of a search is negligible.
             search.seconds += self.shared;
             self.ended.push(search);
             self.free.push(seat);

@@ -134,7 +134,8 @@ impl SearchPolicy {
     /// Parameters of earlier versions that no longer exist have no effect.
     ///
     /// # Errors
-    /// If there is no such parameter, the search does not have it, or not of such a value: says what was expected.
+    /// If there is no such parameter, the search does not have it, or the text is not one of its values: says what was
+    /// expected.
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), String> {
         if REMOVED.contains(&key) {
             return Ok(());

@@ -36,7 +36,9 @@ pub fn equal_chances(samples: &[(f64, f64)]) -> Option<Estimate> {
         slope += step[1];
         if step[0].abs() + step[1].abs() < 1e-9 * (1.0 + intercept.abs() + slope.abs()) {
             let value = -intercept / slope;
-            let variance = (h11 + 2.0 * value * h01 + value * value * h00) / determinant / (slope * slope);
+            // The inverse of the information matrix is [[h11, -h01], [-h01, h00]] / determinant, and the gradient of
+            // `value` by intercept and slope is -[1, value] / slope.
+            let variance = (h11 - 2.0 * value * h01 + value * value * h00) / determinant / (slope * slope);
             let half = Z * variance.sqrt();
             return half.is_finite().then_some(Estimate { value, interval: [value - half, value + half] });
         }
@@ -96,6 +98,17 @@ mod tests {
             [&[][..], &[(1.0, 1.0)], &[(0.0, 0.0), (1.0, 1.0)], &[(1.0, 0.0), (1.0, 1.0)], &[(0.0, 1.0), (1.0, 1.0)]]
         {
             assert_eq!(equal_chances(samples), None, "{samples:?}");
+        }
+    }
+
+    #[test]
+    fn the_interval_moves_with_the_scores() {
+        for shift in [0.0, 10.0, -10.0] {
+            let samples = [(0.0, 0.0), (1.0, 1.0), (2.0, 0.0), (3.0, 1.0)].map(|(score, won)| (score + shift, won));
+            let Estimate { value, interval } = equal_chances(&samples).unwrap();
+            assert!((value - 1.5 - shift).abs() < 1e-6);
+            // The variance is that of the score in the model with the score 1.5 + shift as the origin: 1 / (h00 slope²).
+            assert!((interval[1] - value - 2.413_295).abs() < 1e-4, "{shift}: {interval:?}");
         }
     }
 }

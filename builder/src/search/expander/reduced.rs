@@ -117,7 +117,8 @@ impl ContextGroup<'_> {
         let ReducedScratch { contexts, above, ends, below, .. } = buffers;
         let words = contexts.words(self.words());
         let range = 64 * words.start as u64..self.contexts.min(64 * words.end as u64);
-        // A bitmap with some intervals of states holds all parts of expanded contexts.
+        // In placed parts, `reduced` is the position in the bitmaps. Bitmaps with only some intervals of states hold
+        // all parts of expanded contexts, so a part without a position belongs to none of them.
         let place = |part: RunPart| layer.position(part.reduced).map(|reduced| RunPart { reduced, ..part });
         above.clear();
         ends.clear();

@@ -237,13 +237,15 @@ impl Runs {
         true
     }
 
-    /// Steps to the first run of the next slice.
+    /// Steps to the first run of the next slice. With fewer than three pieces there is only one slice, and no block
+    /// reaches its end.
     pub fn next_slice(&mut self) {
         let mut i = 2;
         while i + 1 < self.pieces && self.cells[i] + 1 == self.cells[i + 1] {
             self.cells[i] = i as u8;
             i += 1;
         }
+        // `i` is below `MOST_PIECES`; the minimum spares the check of the index.
         self.cells[i.min(MOST_PIECES)] += 1;
         self.cells[1] = 1;
     }

@@ -475,7 +475,8 @@ impl<'a> ForwardChaining<'a> {
         JoinPlan { start: start_meets, steps, until: 2 * self.facts.len() + 256 }
     }
 
-    /// Returns the expected number of rows of a literal for one binding.
+    /// Returns the expected number of rows of a literal for one binding, or 0 if the literal is bound as a whole: such
+    /// a literal has at most one row and comes first.
     fn cost(tables: &mut [RowTable], literal: &GroundLiteral, bound: VarSet) -> f64 {
         let columns = bound_columns(literal, bound);
         let table = &mut tables[literal.pred];

@@ -157,7 +157,8 @@ impl Restriction<'_> {
             let head = GroundLiteral { pred: demand, args: known(literal, columns) };
             let tests = clause.tests.iter().filter(|test| test.vars() & !bound == 0).cloned().collect();
             let body = before.to_vec();
-            // The demand of a query that is answered is already known.
+            // A recursive literal may have the demand of the query that this clause answers, which is then the first
+            // literal of the body. The clause of the demand would only repeat it.
             if !body.contains(&head) {
                 let variables = clause.variables;
                 self.program.clauses.push(GroundClause { head, body, absent: Vec::new(), tests, variables });

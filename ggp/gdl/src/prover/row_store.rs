@@ -30,13 +30,14 @@ pub enum CallStatus {
 /// The answers of a call.
 pub struct CallTable {
     pub pred: u32,
-    /// The arguments of the call.
+    /// The relation, then the arguments of the call, of which the free ones are [`FREE`].
     pub key: Arc<[u32]>,
     pub status: CallStatus,
     pub depth: u32,
     /// The smallest depth of an active call on which it depends.
     pub low: u32,
     pub round: u64,
+    /// The answers: the values of the free arguments.
     pub rows: TupleSet,
 }
 

@@ -109,7 +109,8 @@ impl DecayingAverage {
         (self.weight(scale) >= least * (1.0 - 1e-5)).then_some(self.mean)
     }
 
-    /// Multiplies the weight and returns whether it is still positive.
+    /// Multiplies the stored weight by the factor of [`Scale::take`], after which the scale is 1. Returns whether the
+    /// weight is not negligible.
     pub fn multiply(&mut self, by: f32) -> bool {
         self.kept *= by;
         self.kept >= LEAST_WEIGHT

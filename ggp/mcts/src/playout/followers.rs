@@ -73,7 +73,8 @@ impl Followers {
         }
     }
 
-    /// Returns the average at the first place for a move.
+    /// Returns the average in the first slot that a look-up of a move reads. It may be that of another move: the call
+    /// only loads the slot into the cache.
     #[inline]
     pub fn first_at(&self, number: u32) -> DecayingAverage {
         match self {

@@ -389,7 +389,8 @@ impl Tuning {
         self.aspects.contains(&aspect)
     }
 
-    /// Returns whether the method uses the expected value of an ε that is not that of GRAVE.
+    /// Returns whether the method uses the expected value of ε while GRAVE is not tuned. Beside the parameters of
+    /// GRAVE, ε has another expected value.
     pub fn expects_epsilon(&self) -> bool {
         self.method.uses_expectations() && self.tunes(Aspect::Epsilon) && !self.tunes(Aspect::Grave)
     }

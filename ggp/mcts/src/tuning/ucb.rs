@@ -58,10 +58,9 @@ static BARRED: [LaneValues; 1 << LANES] = {
 /// Several bandits in flat arrays.
 ///
 /// The UCB1 value of an arm is mean + C w √(ln t / n), after n of the t plays
-/// of its bandit [Sironi and Winands 2018, equation 1]; an untried arm has the
-/// value
-/// 1. Ties are broken at random. The weight w is 1 unless the arm has a prior:
-///    arms with equal means are played in proportion to w².
+/// of its bandit [Sironi and Winands 2018, equation 1]. The value of an untried
+/// arm is 1. Ties are broken at random. The weight w is 1 unless the arm has a
+/// prior: arms with equal means are played in proportion to w².
 #[derive(Clone, Debug)]
 pub(super) struct Bandits {
     /// The number of groups of [`LANES`] entries per bandit.

@@ -26,7 +26,8 @@ const MOST_NODES: usize = 400_000;
 const MOST_VISITS: usize = 1_000_000;
 
 /// Returns the tree of the highest goal of each role of a rulesheet, whose
-/// facts are the fluents of its network, or `None` if the tree is too large.
+/// facts are the fluents of its network, or `None` if the tree is too large, or
+/// the role has no goal from 0 to 100.
 /// Grounds the rules again, within `limits`.
 ///
 /// A tree is defined as in [Świechowski and Mańdziuk 2014, section V.B], over

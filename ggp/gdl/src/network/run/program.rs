@@ -510,7 +510,7 @@ impl SlotAllocation {
         found_at_end: &[Vec<Lit>; PARTS],
         fixed: usize,
     ) -> SlotAllocation {
-        // The last op that reads each value, counted over all parts.
+        // The time of the last read of each value. Each op takes one unit of time, and so does the end of each part.
         let mut last = vec![0; values.len()];
         let mut of_part = vec![usize::MAX; values.len()];
         let mut kept = vec![false; values.len()];
@@ -522,7 +522,7 @@ impl SlotAllocation {
                 last[op.out] = time;
                 for lit in &op.lits {
                     last[lit.node()] = time;
-                    kept[lit.node()] |= part >= 2 && of_part[lit.node()] == 0;
+                    kept[lit.node()] |= part >= LEGAL && of_part[lit.node()] == TERMINAL;
                 }
             }
             found_at_end[part].iter().for_each(|lit| last[lit.node()] = last[lit.node()].max(time + 1));
