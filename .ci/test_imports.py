@@ -129,7 +129,7 @@ class Imports(unittest.TestCase):
             crate="engine",
         )
 
-    def test_texts_of_libraries_name_no_option(self):
+    def test_texts_of_libraries_name_no_option(self) -> None:
         for text in [
             'fn f() { g("one,\\n --work-dir") }',
             '#[error("raise --work-dir")]\nstruct E;',

@@ -216,6 +216,7 @@ fn cluster_hint(error: &ClusterError) -> Option<&'static str> {
              start again with --fresh on all processes",
         ),
         ClusterError::MissingParts { .. } | ClusterError::OtherPart { .. } => Some("--fresh starts again"),
+        ClusterError::Differs { .. } => Some("see --memory, --threads, --copies and --fresh"),
         ClusterError::Lost { .. } => Some("the same command on all machines resumes (without --fresh)"),
         _ => None,
     }

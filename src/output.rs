@@ -7,7 +7,7 @@
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use anyhow::Result;
 use clap::{Args, ColorChoice, ValueEnum};
@@ -56,12 +56,17 @@ impl From<ColorArg> for ColorChoice {
     }
 }
 
-/// The arguments of this process. The arguments are set once, before anything is printed.
+/// The arguments of this process, which are set once.
 static OUTPUT: OnceLock<OutputArgs> = OnceLock::new();
 
-/// Applies the arguments to all later output.
+/// What was reported while the arguments were parsed. Whether it is printed depends on them.
+static EARLY: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Applies the arguments to all output.
 pub fn configure(args: OutputArgs) {
     OUTPUT.get_or_init(|| args);
+    let early = std::mem::take(&mut *EARLY.lock().unwrap_or_else(PoisonError::into_inner));
+    early.iter().for_each(|message| print_status(format_args!("{message}")));
 }
 
 fn configured() -> OutputArgs {
@@ -139,8 +144,10 @@ pub fn print_line(line: &str) -> Result<()> {
 
 /// Prints a line on stderr, unless `--quiet` is given. Ignores errors. Call it as [`status!`](crate::output::status).
 pub fn print_status(message: fmt::Arguments<'_>) {
-    if !configured().quiet {
-        print_stderr(&shorten_quotes(&message.to_string()));
+    match OUTPUT.get() {
+        None => EARLY.lock().unwrap_or_else(PoisonError::into_inner).push(message.to_string()),
+        Some(OutputArgs { quiet: true, .. }) => {}
+        Some(_) => print_stderr(&shorten_quotes(&message.to_string())),
     }
 }
 

@@ -18,7 +18,7 @@ use crate::context::CommandContext;
 use crate::error::one_line;
 use crate::output::{CommandOutcome, print_line, status};
 use crate::resources::search_memory;
-use crate::values::count;
+use crate::values::{count, report_removed};
 
 /// Play over the Universal Game Interface on stdin and stdout
 ///
@@ -48,6 +48,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     if let Some(command) = &args.compliance {
         return check(command, args.board.board()?.for_two()?, args.rules);
     }
+    report_removed(&args.player);
     let settings = UgiSettings {
         roster: args.players.roster()?,
         player: args.player.clone(),

@@ -178,5 +178,6 @@ fn removed_parameters_are_reported_wherever_a_text_or_a_file_sets_them() {
     ] {
         let notices = env.run_args(command).progress();
         assert!(notices.contains("the parameter `tune-shadow` was removed and has no effect"), "{notices}");
+        assert_eq!(env.run_args([command, &["--quiet"]].concat()).progress(), "");
     }
 }

@@ -15,7 +15,7 @@
 //! let builder = TableBuilder::new(Prefix::whole(Board::new(5, 4)?)).threads(1);
 //! // Both processes are threads here. The addresses have free ports.
 //! let ports = [std::net::TcpListener::bind("127.0.0.1:0")?, std::net::TcpListener::bind("127.0.0.1:0")?];
-//! let addresses: Vec<String> = ports.iter().map(|port| Ok(port.local_addr()?.to_string())).collect::<std::io::Result<_>>()?;
+//! let addresses: Vec<String> = ports.iter().map(|port| port.local_addr().unwrap().to_string()).collect();
 //! drop(ports);
 //! thread::scope(|scope| {
 //!     for process in 0..2 {

@@ -97,6 +97,7 @@ pub fn part_state_path(verifier: &Verifier, process: usize, processes: usize) ->
 pub fn discard_part(verifier: &Verifier, process: usize, processes: usize) -> Result<()> {
     part_files(verifier, process, processes).discard()
 }
+
 /// Returns the smallest number of fixed pieces whose classes are small enough to divide them among the processes, and
 /// fit into the memory limit.
 fn fixed_pieces(table: &Table, processes: usize, threads: usize, limit: u64) -> Result<usize> {

@@ -39,8 +39,8 @@ pub enum RulesEngine {
 /// The number of random matches with which a rulesheet is checked before a tournament.
 const CHECK_MATCHES: u64 = 3;
 
-/// Returns the errors that [`Rulesheet::check`] finds in a rulesheet with few random matches. The results of such a rulesheet
-/// may be meaningless.
+/// Returns the errors that [`Rulesheet::check`] finds in a rulesheet with few random matches. The results of such a
+/// rulesheet may be meaningless.
 pub fn rulesheet_errors(sheet: &Rulesheet) -> Vec<Finding> {
     let options = CheckOptions { playouts: CHECK_MATCHES, ..CheckOptions::default() };
     let mut findings = sheet.check(&options);

@@ -1,6 +1,6 @@
 //! Playout policies as parts of a policy.
 //!
-//! A new playout policy is a file in `mcts/playout`, its line in `mcts/playout/mod.rs`, and in this file a variant of
+//! A new playout policy is a file in `ggp/mcts/src/playout`, its line in `mod.rs` there, and in this file a variant of
 //! [`PlayoutPolicy`] (or of [`MoveValuePolicy`]), its row in `KINDS`, rows of its parameters in `PARAMS`, and its arm in
 //! [`PlayoutPolicy::visit`].
 

@@ -27,7 +27,8 @@ pub struct SearchPolicy {
     pub tree_gamma: f64,
     /// Whether the search proves outcomes in its tree (docs/policies.md).
     pub solver: bool,
-    /// Whether states that are reached by different moves share a node, if the game has [keys](sternhalma_game::Game::key).
+    /// Whether states that are reached by different moves share a node, if the game has
+    /// [keys](sternhalma_game::Game::key).
     pub transpositions: bool,
     /// The tuning of parameters while the search runs.
     pub tuning: Option<Tuning>,

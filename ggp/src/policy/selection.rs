@@ -1,7 +1,7 @@
 //! Selection policies as parts of a policy.
 //!
-//! A new selection policy is a file in `mcts/selection`, its line in `mcts/selection/mod.rs`, and in this file a variant
-//! of [`SelectionPolicy`], its row in `KINDS`, rows of its parameters in `PARAMS`, and its arm in
+//! A new selection policy is a file in `ggp/mcts/src/selection`, its line in `mod.rs` there, and in this file a variant of
+//! [`SelectionPolicy`], its row in `KINDS`, rows of its parameters in `PARAMS`, and its arm in
 //! [`SelectionPolicy::visit`].
 
 use sternhalma_game::Game;

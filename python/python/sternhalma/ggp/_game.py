@@ -162,6 +162,18 @@ class Game(Immutable):
         or there is no limit.
         """
         warn_of_removed(policy)
+        return self._search(state, policy, role, playouts, seconds, seed, memory)
+
+    def _search(
+        self,
+        state: State | None,
+        policy: str,
+        role: int | str | None,
+        playouts: int | None,
+        seconds: float | None,
+        seed: int,
+        memory: int | str = DEFAULT_MEMORY,
+    ) -> MoveSearch:
         state = self.initial() if state is None else state
         if role is None:
             role = 0 if state.player is None else state.player

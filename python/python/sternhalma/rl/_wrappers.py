@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from .._resources import warn_of_removed
 from ._vector import VectorEnvironment
 from ._vector_game import VectorGame
 from ._wrapper_base import Illegal, Opponent
@@ -27,6 +28,7 @@ class PolicyOpponent:
     __slots__ = ("_searches", "playouts", "policy", "seed")
 
     def __init__(self, policy: str = "uct", *, playouts: int = 100, seed: int = 0) -> None:
+        warn_of_removed(policy)
         self.policy = policy
         self.playouts = playouts
         self.seed = seed
@@ -43,9 +45,8 @@ class PolicyOpponent:
         actions = np.zeros(environment.lanes, np.int32)
         for lane in np.flatnonzero(mask):
             role, seed = int(state.player[lane]), (self.seed + self._searches) % 2**64
-            found = game.search(
-                game.state(state.observation[lane]), self.policy, role=role, playouts=self.playouts, seed=seed
-            )
+            root = game.state(state.observation[lane])
+            found = game._search(root, self.policy, role, self.playouts, None, seed)
             actions[lane] = game.moves[game.roles[role]].index(found.move)
             self._searches += 1
         return actions

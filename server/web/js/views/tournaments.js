@@ -321,7 +321,7 @@ export class TournamentsView {
       this.drawMoves();
       this.moves.querySelector("h3")?.focus();
     } catch (error) {
-      this.app.fail(error);
+      if (log === this.log) this.app.fail(error);
     }
   }
 }
