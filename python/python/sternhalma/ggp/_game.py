@@ -162,7 +162,9 @@ class Game(Immutable):
         or there is no limit.
         """
         warn_of_removed(policy)
-        return self._search(state, policy, role, playouts, seconds, seed, memory)
+        # The test of the available memory takes longer than a short search, whose tree is far smaller than the default.
+        limit = memory_of(memory) if memory == DEFAULT_MEMORY else search_memory_of(memory)
+        return self._search(state, policy, role, playouts, seconds, seed, limit)
 
     def _search(
         self,
@@ -172,16 +174,14 @@ class Game(Immutable):
         playouts: int | None,
         seconds: float | None,
         seed: int,
-        memory: int | str = DEFAULT_MEMORY,
+        memory: int,
     ) -> MoveSearch:
         state = self.initial() if state is None else state
         if role is None:
             role = 0 if state.player is None else state.player
         number = role_of(role, self.roles)
-        # The test of the available memory takes longer than a short search, whose tree is far smaller than the default.
-        limit = memory_of(memory) if memory == DEFAULT_MEMORY else search_memory_of(memory)
         found = self._native.search(
-            state._native, role=number, policy=policy, playouts=playouts, seconds=seconds, seed=seed, memory=limit
+            state._native, role=number, policy=policy, playouts=playouts, seconds=seconds, seed=seed, memory=memory
         )
         move, moves, simulations, spent = found
         return MoveSearch(move, [MoveValue(*row) for row in moves], simulations, spent)

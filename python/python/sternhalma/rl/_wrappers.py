@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .._resources import warn_of_removed
+from .._resources import memory_of, warn_of_removed
+from ..ggp._game import DEFAULT_MEMORY
 from ._vector import VectorEnvironment
 from ._vector_game import VectorGame
 from ._wrapper_base import Illegal, Opponent
@@ -41,12 +42,12 @@ class PolicyOpponent:
 
     def __call__(self, environment: VectorGame, mask: NDArray[np.bool_]) -> NDArray[np.int32]:
         """Returns an action for each lane of the mask."""
-        game, state = environment.game, environment.state
+        game, state, memory = environment.game, environment.state, memory_of(DEFAULT_MEMORY)
         actions = np.zeros(environment.lanes, np.int32)
         for lane in np.flatnonzero(mask):
             role, seed = int(state.player[lane]), (self.seed + self._searches) % 2**64
             root = game.state(state.observation[lane])
-            found = game._search(root, self.policy, role, self.playouts, None, seed)
+            found = game._search(root, self.policy, role, self.playouts, None, seed, memory)
             actions[lane] = game.moves[game.roles[role]].index(found.move)
             self._searches += 1
         return actions
