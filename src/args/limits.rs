@@ -2,15 +2,11 @@
 
 use bytesize::ByteSize;
 use clap::Args;
-use sternhalma_ggp::arena::{Budget, MOVE_NODES};
+use sternhalma_ggp::arena::Budget;
 use sternhalma_ggp::{Limits, MemoryBudget};
 
 use crate::resources::search_memory;
 use crate::values::{count, size_from};
-
-/// The default limit per move.
-pub const DEFAULT_BUDGET: Budget =
-    Budget { nodes: Some(MOVE_NODES), playouts: None, depth: None, movetime: None, time: None };
 
 /// The limits of a player per move. The first limit that is reached ends the search.
 #[derive(Args, Clone, Default)]
@@ -58,6 +54,6 @@ impl LimitArgs {
 
     /// Returns the given limits, or the default if none is given.
     pub fn limits(&self) -> Limits {
-        self.budget().or(DEFAULT_BUDGET).limits()
+        self.budget().or(Budget::DEFAULT).limits()
     }
 }

@@ -9,12 +9,14 @@ use sternhalma_data::table::Coverage;
 use sternhalma_engine::arena::{EngineContestant, HillClimb, Trial, TuningSetup, tune};
 use sternhalma_engine::{ChineseCheckers, Config, Filter, GameSetup};
 use sternhalma_ggp::MemoryBudget;
-use sternhalma_ggp::arena::{self, Contestant, Entrant, Log, OPENING_PLIES, Schedule, Standings, TournamentSetup};
+use sternhalma_ggp::arena::{
+    self, Budget, Contestant, Entrant, Log, OPENING_PLIES, Schedule, Standings, TournamentSetup,
+};
 use sternhalma_ggp::messages::suggestion;
 use sternhalma_ggp::statistics::Score;
 
 use crate::args::board::BoardArgs;
-use crate::args::limits::{DEFAULT_BUDGET, LimitArgs};
+use crate::args::limits::LimitArgs;
 use crate::args::output::OutputPath;
 use crate::args::player::{PlayerArgs, player_config};
 use crate::args::threads::threads;
@@ -158,7 +160,7 @@ fn schedule(args: &Args) -> Schedule {
         seed: args.seed,
         ..Schedule::new(
             ["variant", "present"].map(Entrant::named).to_vec(),
-            args.limits.budget().or(DEFAULT_BUDGET),
+            args.limits.budget().or(Budget::DEFAULT),
             args.games,
         )
     }

@@ -4,9 +4,10 @@
 //! their usual numbers, and for `o` cell `c` has the number `cells - 1 - c`. The action that moves a
 //! piece from cell `a` to cell `b`, in these numbers, is `a * cells + b`. The last action is a pass.
 //!
-//! Every change of a lane is written to its rows, which have one item per lane where others have one per role, cell or
-//! action. An observation has the pieces of the player to move, then those of the other: 0 or 1 per cell. There are no
-//! planes.
+//! Each change of a lane is written to its row in every array of [`EnvironmentRows`]: one item of `player`,
+//! `terminated`, `truncated` and `steps`, one reward per player, and one truth value of `legal` per action. An
+//! observation contains the pieces of the player to move, then those of the other player: 0 or 1 per cell. The planes
+//! are not written.
 
 use rand::SeedableRng;
 use sternhalma_data::{Cell, Move, Side, State, Table, TableError};

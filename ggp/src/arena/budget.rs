@@ -40,6 +40,10 @@ pub struct Budget {
 }
 
 impl Budget {
+    /// The budget of players without any limit: [`MOVE_NODES`] expansions per move.
+    pub const DEFAULT: Budget =
+        Budget { nodes: Some(MOVE_NODES), playouts: None, depth: None, movetime: None, time: None };
+
     /// Returns the limits per move, without the clock.
     pub fn limits(&self) -> Limits {
         let time = self.movetime.map(Duration::from_millis);

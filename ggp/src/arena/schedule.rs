@@ -18,6 +18,9 @@ pub const PAIRING_GAMES: u64 = 20;
 /// The default number of games per pairing with a sequential test.
 pub const TEST_GAMES: u64 = 100_000;
 
+/// The default probability of each error of a sequential test.
+pub(super) const TEST_ERROR: f64 = 0.05;
+
 /// Everything that determines the games of a tournament. A log starts with the schedule, so
 /// that a run resumes only the log of the same tournament.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -104,10 +107,10 @@ pub struct SprtSpec {
     /// The strengths under H0 and H1.
     pub nelo: [f64; 2],
     /// The probability of accepting H1 if H0 is true.
-    #[serde(default = "five_percent")]
+    #[serde(default = "test_error")]
     pub alpha: f64,
     /// The probability of accepting H0 if H1 is true.
-    #[serde(default = "five_percent")]
+    #[serde(default = "test_error")]
     pub beta: f64,
 }
 
@@ -115,8 +118,8 @@ fn is_zero(ratio: &f64) -> bool {
     *ratio == 0.0
 }
 
-fn five_percent() -> f64 {
-    0.05
+fn test_error() -> f64 {
+    TEST_ERROR
 }
 
 impl SprtSpec {

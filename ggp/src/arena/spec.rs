@@ -6,12 +6,8 @@ use serde::Deserialize;
 use sternhalma_game::messages::suggestion;
 use thiserror::Error;
 
-use super::{
-    Budget, Entrant, MOVE_NODES, OPENING_PLIES, PAIRING_GAMES, RoundSpec, Schedule, Shard, SprtSpec, TEST_GAMES,
-};
-
-/// The probability of each error of a sequential test by default.
-const TEST_ERROR: f64 = 0.05;
+use super::schedule::TEST_ERROR;
+use super::{Budget, Entrant, OPENING_PLIES, PAIRING_GAMES, RoundSpec, Schedule, Shard, SprtSpec, TEST_GAMES};
 
 /// Which players meet.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -50,7 +46,7 @@ pub struct TournamentSpec {
     pub rounds: Vec<RoundOptions>,
     /// The games per pairing: by default [`PAIRING_GAMES`], or [`TEST_GAMES`] with a sequential test.
     pub games: Option<u64>,
-    /// The budget of the players; without limits, [`MOVE_NODES`] nodes per move.
+    /// The budget of the players; without limits, [`Budget::DEFAULT`].
     pub budget: Budget,
     /// The random plies of an opening.
     pub opening_plies: Option<u32>,
@@ -113,7 +109,7 @@ impl TournamentSpec {
         if self.sprt.is_none() && (self.alpha.is_some() || self.beta.is_some()) {
             return Err(SpecError::NoTest);
         }
-        let budget = self.budget.or(Budget { nodes: Some(MOVE_NODES), ..Budget::default() });
+        let budget = self.budget.or(Budget::DEFAULT);
         let games = self.games.unwrap_or(if self.sprt.is_some() { TEST_GAMES } else { PAIRING_GAMES });
         let round = |round: RoundOptions| RoundSpec {
             name: round.name,
@@ -169,8 +165,7 @@ mod tests {
 
     #[test]
     fn what_is_left_out_has_the_defaults_of_a_schedule() {
-        let budget = Budget { nodes: Some(MOVE_NODES), ..Budget::default() };
-        assert_eq!(spec().schedule(), Ok(Schedule::new(spec().entrants, budget, PAIRING_GAMES)));
+        assert_eq!(spec().schedule(), Ok(Schedule::new(spec().entrants, Budget::DEFAULT, PAIRING_GAMES)));
         let tested = TournamentSpec { sprt: Some([0.0, 5.0]), beta: Some(0.1), ..spec() }.schedule().unwrap();
         assert_eq!(tested.rounds[0].games, TEST_GAMES);
         assert_eq!(tested.test, Some(SprtSpec { nelo: [0.0, 5.0], alpha: 0.05, beta: 0.1 }));
@@ -187,7 +182,7 @@ mod tests {
         assert_eq!(schedule.pairings, [[2, 0]]);
         let rounds: Vec<_> = schedule.rounds.iter().map(|round| (round.budget.playouts, round.games)).collect();
         assert_eq!(rounds, [(Some(3), 2), (None, 4)]);
-        assert_eq!(schedule.rounds[1].budget.nodes, Some(MOVE_NODES));
+        assert_eq!(schedule.rounds[1].budget, Budget::DEFAULT);
         let error = TournamentSpec { pairings: named("a", "d"), ..spec() }.schedule().unwrap_err();
         assert!(error.to_string().starts_with("a pairing contains the unknown player `d`"), "{error}");
         assert_eq!(TournamentSpec { alpha: Some(0.1), ..spec() }.schedule(), Err(SpecError::NoTest));

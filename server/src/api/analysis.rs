@@ -14,7 +14,7 @@ use sternhalma_builder::Observer;
 use sternhalma_data::{RuleSet, Side};
 use sternhalma_engine::ugi::action_text;
 use sternhalma_engine::{Config, Distances, Follower, SearchInfo, analyse_watched};
-use sternhalma_ggp::arena::MOVE_NODES;
+use sternhalma_ggp::arena::Budget;
 use sternhalma_ggp::{Limits, MemoryBudget};
 use tokio_stream::StreamExt;
 
@@ -68,7 +68,7 @@ impl AnalysisParams {
         positive("seconds", self.seconds.is_none_or(|seconds| seconds > 0.0))?;
         let time = self.seconds.map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or(longest));
         let given = Limits { playouts: self.playouts, expansions: self.nodes, depth: self.depth, time };
-        let default = if given == Limits::default() { Limits::expansions(MOVE_NODES) } else { given };
+        let default = if given == Limits::default() { Budget::DEFAULT.limits() } else { given };
         Ok(default.and(Limits::time(longest)))
     }
 
