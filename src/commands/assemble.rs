@@ -6,7 +6,7 @@ use sternhalma_data::Table;
 use crate::args::output::OutputPath;
 use crate::commands::info;
 use crate::context::CommandContext;
-use crate::output::{CommandOutcome, status};
+use crate::output::{CommandOutcome, counted, status};
 
 /// Join the parts of a table that a cluster has built
 ///
@@ -28,7 +28,7 @@ pub struct Args {
 }
 
 pub fn run(_: &CommandContext, args: &Args) -> Result<CommandOutcome> {
-    status!("joining {} parts in {}", args.parts.len(), args.output.display());
+    status!("joining {} in {}", counted(args.parts.len(), "part"), args.output.display());
     sternhalma_cluster::assemble(&args.parts, &args.output, args.force)?;
     info::print_new(&Table::open(&args.output)?, &args.output, args.json)
 }
