@@ -12,7 +12,7 @@ pub(crate) const MAX_PIECES: usize = 15;
 /// The bit of a state is its rank minus an offset, which depends on the cell
 /// of the moving piece.
 #[derive(Clone, Debug)]
-pub(crate) struct BitOffsets {
+pub struct BitOffsets {
     /// The offset if the mover stands below the upper pieces that all states share.
     pub below: u64,
     /// The offset for each cell of a mover above the lowest of these pieces.
@@ -26,7 +26,7 @@ impl BitOffsets {
 
 /// The positions of states in a bitmap that holds some intervals of indices.
 #[derive(Clone, Debug)]
-pub(crate) struct IndexIntervals(Vec<IndexInterval>);
+pub struct IndexIntervals(Vec<IndexInterval>);
 
 #[derive(Clone, Debug)]
 struct IndexInterval {

@@ -14,8 +14,8 @@ use std::sync::Arc;
 use rayon::ThreadPool;
 use serde::{Deserialize, Serialize};
 use sternhalma_builder::steps::{
-    Checkpoint, ClassLoader, MAPPED, Numbering, OpenProof, PROGRAM, Partitioning, ProofFiles, SEGMENT_WORDS,
-    SingleClassProver, Unfinished, compare_with_header, count_segments, layers_of, thread_pool, wrong_table,
+    Checkpoint, ClassLoader, MAPPED, OpenProof, PROGRAM, Partitioning, ProofFiles, SEGMENT_WORDS, SingleClassProver,
+    Unfinished, compare_with_header, count_segments, layers_of, thread_pool, wrong_table,
 };
 use sternhalma_builder::{BuildPhase, BuilderError, Observer, ProcessOptions, Verifier};
 use sternhalma_data::board::choose;
@@ -168,7 +168,7 @@ impl Part<'_> {
     /// Proves the classes of this process. Returns what all of them have.
     fn prove_classes(&self, proof: &mut OpenProof, observer: &dyn Observer) -> Result<ProvenPart> {
         let prefix = self.table.prefix();
-        let partitioning = Partitioning::new(Numbering::new(prefix, None), self.fixed_pieces, SEGMENT_WORDS);
+        let partitioning = Partitioning::new(prefix, self.fixed_pieces, SEGMENT_WORDS);
         let classes = divide(prefix, self.fixed_pieces, self.member.processes()).swap_remove(self.member.process());
         let first = classes.start + proof.checkpoint.classes;
         let contexts = |partition| contexts_of(prefix, self.fixed_pieces, partition);

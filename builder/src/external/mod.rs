@@ -21,7 +21,7 @@ pub use frames::FrameStore;
 pub(crate) use journal::{CommittedBlocks, EarlierJournal, Effort, Journal};
 pub use layer_file::{LayerFile, LayerParts, LayerSummary, LayerWriter, NewLayer, PackedLayerSegment};
 pub use layer_stack::SegmentHistory;
-pub use numbering::Numbering;
+pub use numbering::{ChosenPositions, Numbering, StateNumbering};
 pub(crate) use partitioning::max_words;
 pub use partitioning::{ContextClass, LoadedSegment, PartitionParams, Partitioning, Segment, count_segments};
 pub use segment::{PackedSegment, SegmentCodec};

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use sternhalma_data::board::choose;
-use sternhalma_data::{Cell, CellSet, Geometry, Rank, State};
+use sternhalma_data::{Cell, CellSet, Geometry, State};
 
 use super::delta::{References, SLOTS};
-use super::numbering::Numbering;
+use super::numbering::{Numbering, StateNumbering};
 use crate::ranks::{MAX_CELLS, MAX_PIECES};
 
 /// Pieces that move after fewer states have no references. Words would change them too often.
@@ -121,10 +121,7 @@ impl<'a> NeighborOffsets<'a> {
     }
 
     fn interval_of(&self, index: u64) -> Interval {
-        let state = match self.numbering.symmetry() {
-            None => Rank(index).state(self.numbering.prefix().board().pieces()).cells(),
-            Some(symmetry) => symmetry.state(index).cells(),
-        };
+        let state = self.numbering.state(index).cells();
         let mut cells = state.iter().nth(self.free_pieces).map_or(self.numbering.prefix().within(), Cell::index);
         if let Some(symmetry) = self.numbering.symmetry() {
             // The highest row that is not its own mirror image decides which states are stored.
@@ -181,10 +178,7 @@ mod tests {
             while word < words {
                 let references = offsets.references(word);
                 let index = offsets.indices.start + (64 * word as u64).saturating_sub(offsets.skipped);
-                let state = match numbering.symmetry() {
-                    None => Rank(index).state(numbering.prefix().board().pieces()).cells(),
-                    Some(symmetry) => symmetry.state(index).cells(),
-                };
+                let state = numbering.state(index).cells();
                 let moved = |distance: u64, expected: &dyn Fn(Cell) -> usize| {
                     state.iter().any(|piece| {
                         let to = Cell::new(expected(piece));

@@ -22,24 +22,22 @@
 //! segments. A segment may start or end within a word. The neighboring segment
 //! then has the same word, and each segment only its own bits.
 //!
-//! If only one state of each mirrored pair is stored ([`Numbering`]), partitions
+//! If only one state of each mirrored pair is stored ([`StateNumbering`]), partitions
 //! contain only canonical states, and only canonical contexts have a class. The
 //! class then also involves intervals of states whose mirror images have a
 //! context of the class. These states are not in an earlier partition: adding a
 //! piece to the mirror image of a context, which is not smaller than the context,
 //! does not make its upper pieces smaller.
 
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use sternhalma_data::board::{choose, rank_above};
-use sternhalma_data::{Cell, CellSet, Prefix, Rank, State, States};
+use sternhalma_data::{Cell, CellSet, Prefix, State, States};
 
 use super::neighbors::{LowerCells, NeighborOffsets};
-use super::numbering::Numbering;
+use super::numbering::{self, ChosenPositions, ClassPositions, Numbering, StateNumbering, below, upper};
 use crate::bits::low_mask;
-use crate::ranks::{BitOffsets, IndexIntervals, MAX_CELLS};
 
 /// The parameters of a partitioning, and the memory that goes with it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -56,20 +54,15 @@ pub struct PartitionParams {
 
 /// The partitions and segments of a prefix.
 #[derive(Debug)]
-pub struct Partitioning {
-    numbering: Numbering,
+pub struct Partitioning<N = Numbering> {
+    numbering: N,
     lower_cells: LowerCells,
     fixed_pieces: usize,
     segment_words: usize,
-    /// The shapes of partitions of which all states are stored, by the number of cells below the
-    /// fixed pieces.
+    /// The different shapes of partitions.
     shapes: Vec<PartitionShape>,
-    /// The shapes of the partitions of which some states are stored, by the number of cells below
-    /// the fixed pieces and the fixed pieces in the row of the lowest one. No rows above it decide
-    /// which state of a pair is stored.
-    partial_shapes: BTreeMap<(usize, u128), PartitionShape>,
-    /// The shape of a partition without stored states.
-    empty_shape: PartitionShape,
+    /// The number of the shape of each partition.
+    shape_of: Vec<u32>,
     /// The first segment of each partition, and the number of all segments.
     first_segments: Vec<u64>,
 }
@@ -132,18 +125,15 @@ impl LoadedSegment {
 
 /// The contexts with the same fixed pieces, and the states that they involve.
 #[derive(Debug)]
-pub struct ContextClass {
+pub struct ContextClass<P = ChosenPositions> {
     /// The numbers of the class's groups of contexts.
     pub groups: Range<u64>,
     /// The number of the class's own partition, whose bitmap comes first.
     pub partition: u64,
     /// The states of other partitions that the class involves.
     pub successors: Vec<SuccessorRange>,
-    /// The positions of the class's states in bitmaps of [`ContextClass::words`] words, if all
-    /// states are stored.
-    pub(crate) offsets: BitOffsets,
-    /// The positions if only canonical states are stored.
-    pub(crate) intervals: IndexIntervals,
+    /// The positions of the class's states in bitmaps of [`ContextClass::words`] words.
+    pub positions: P,
     /// The words of the class's bitmaps, with the spare word.
     pub words: usize,
 }
@@ -159,59 +149,44 @@ pub struct SuccessorRange {
     at: usize,
 }
 
-impl Partitioning {
+impl<N: StateNumbering> Partitioning<N> {
     /// Divides partitions with `fixed_pieces` fixed pieces into segments of
     /// at most `segment_words` words.
-    pub fn new(numbering: Numbering, fixed_pieces: usize, segment_words: usize) -> Partitioning {
+    pub fn new(numbering: N, fixed_pieces: usize, segment_words: usize) -> Partitioning<N> {
         let prefix = numbering.prefix();
-        let free_pieces = prefix.board().pieces() - fixed_pieces;
-        let shape = |cells: usize| PartitionShape::new(cells, segment_words, |next| choose(next, free_pieces));
         let mut partitioning = Partitioning {
-            shapes: (0..=prefix.within()).map(shape).collect(),
-            partial_shapes: BTreeMap::new(),
-            empty_shape: PartitionShape::new(0, segment_words, |_| 0),
             lower_cells: LowerCells::of(prefix.board().geometry()),
             numbering,
             fixed_pieces,
             segment_words,
+            shapes: Vec::new(),
+            shape_of: Vec::new(),
             first_segments: vec![0],
         };
+        let mut shapes_by_key = BTreeMap::new();
         for (_, pieces) in States::of_ranks(fixed_pieces, 0..choose(prefix.within(), fixed_pieces)) {
-            partitioning.add_partial_shape(pieces.cells());
-            let segments = partitioning.shape(pieces.cells()).segments.len() as u64;
+            let key = partitioning.numbering.shape_key(pieces.cells());
+            let number = *shapes_by_key.entry(key).or_insert_with(|| {
+                partitioning.shapes.push(partitioning.new_shape(pieces.cells()));
+                partitioning.shapes.len() - 1
+            });
+            let segments = partitioning.shapes[number].segments.len() as u64;
+            partitioning.shape_of.push(number as u32);
             partitioning.first_segments.push(partitioning.segments() + segments);
         }
         partitioning
     }
 
-    /// Adds the shape of the partition of these pieces if it has states that are stored and others.
-    fn add_partial_shape(&mut self, pieces: CellSet) {
-        let Some(key) = self.partial_shape_key(pieces) else { return };
-        if !self.partial_shapes.contains_key(&key) {
-            let below = below(self.prefix(), pieces);
-            let states = self.numbering.interval(pieces, below, self.free_pieces());
-            let first = |next: usize| match next {
-                next if next < self.free_pieces() => 0,
-                next if next == below => states.end - states.start,
-                next => {
-                    let upper = pieces.with(Cell::new(next));
-                    self.numbering.interval(upper, next, self.free_pieces() - 1).start - states.start
-                }
-            };
-            let shape = PartitionShape::new(below, self.segment_words, first);
-            self.partial_shapes.insert(key, shape);
-        }
-    }
-
-    /// Returns the key of the shape of a partition of which some states are stored.
-    fn partial_shape_key(&self, pieces: CellSet) -> Option<(usize, u128)> {
-        let symmetry = self.numbering.symmetry()?;
-        let below = below(self.prefix(), pieces);
-        let Some(lowest) = pieces.first() else { return Some((below, 0)) };
-        let row = symmetry.row_of(lowest);
-        let above = pieces - CellSet::first_cells(row.end());
-        let is_undecided = symmetry.compare_with_mirror(above) == Ordering::Equal;
-        is_undecided.then(|| (below, row.cells(row.pattern(pieces)).bits()))
+    /// Creates the shape of the partition of these pieces.
+    fn new_shape(&self, pieces: CellSet) -> PartitionShape {
+        let (below, free_pieces) = (below(self.prefix(), pieces), self.free_pieces());
+        let states = self.numbering.interval(pieces, below, free_pieces);
+        let first = |next: usize| match next {
+            next if next < free_pieces => 0,
+            next if next == below => states.end - states.start,
+            next => self.numbering.interval(pieces.with(Cell::new(next)), next, free_pieces - 1).start - states.start,
+        };
+        PartitionShape::new(below, self.segment_words, first)
     }
 
     fn prefix(&self) -> Prefix {
@@ -240,7 +215,7 @@ impl Partitioning {
 
     /// Returns the segments of a partition, and the number of the first of them.
     pub fn segments_of(&self, partition: u64) -> (u64, &[Segment]) {
-        (self.first_segments[partition as usize], &self.shape(self.pieces(partition)).segments)
+        (self.first_segments[partition as usize], &self.shape(partition).segments)
     }
 
     /// Returns a segment by number.
@@ -251,20 +226,12 @@ impl Partitioning {
 
     /// Returns the number of states of a partition.
     pub fn partition_states(&self, partition: u64) -> u64 {
-        self.shape(self.pieces(partition)).states
+        self.shape(partition).states
     }
 
     /// Returns the partition of a segment.
     pub fn partition_of(&self, segment: u64) -> u64 {
         self.first_segments.partition_point(|&first| first <= segment) as u64 - 1
-    }
-
-    /// Returns the positions of the neighbors of a segment's states.
-    pub fn neighbors(&self, segment: u64) -> NeighborOffsets<'_> {
-        let bits = &self.segment(segment).bits;
-        let first = self.first_index(segment);
-        let indices = first..first + (bits.end - bits.start);
-        NeighborOffsets::new(&self.numbering, &self.lower_cells, self.free_pieces(), indices, bits.start % 64)
     }
 
     /// Returns the index of the first state of a segment.
@@ -273,7 +240,7 @@ impl Partitioning {
     }
 
     /// Returns the segments of the partition of a class.
-    pub fn own_segments(&self, class: &ContextClass) -> Vec<LoadedSegment> {
+    pub fn own_segments(&self, class: &ContextClass<N::Positions>) -> Vec<LoadedSegment> {
         let (first, segments) = self.segments_of(class.partition);
         let load = |(number, segment): (u64, &Segment)| LoadedSegment {
             number,
@@ -285,7 +252,7 @@ impl Partitioning {
     }
 
     /// Returns the parts of segments of the successors of a class, in the order of their positions.
-    pub fn successor_segments(&self, class: &ContextClass) -> Vec<LoadedSegment> {
+    pub fn successor_segments(&self, class: &ContextClass<N::Positions>) -> Vec<LoadedSegment> {
         let mut loaded = Vec::new();
         for SuccessorRange { segments, bits, at } in &class.successors {
             let first_word = (bits.start / 64) as usize;
@@ -306,10 +273,7 @@ impl Partitioning {
         let partition = match self.fixed_pieces {
             0 => 0,
             fixed_pieces => {
-                let state = match self.numbering.symmetry() {
-                    None => Rank(ranks.start).state(self.prefix().board().pieces()),
-                    Some(symmetry) => symmetry.state(ranks.start),
-                };
+                let state = self.numbering.state(ranks.start);
                 State::from_cells(upper(state.cells(), fixed_pieces)).rank().0
             }
         };
@@ -327,21 +291,15 @@ impl Partitioning {
 
     /// Returns the fixed pieces of a partition.
     pub fn pieces(&self, partition: u64) -> CellSet {
-        Rank(partition).state(self.fixed_pieces).cells()
+        numbering::fixed_pieces(partition, self.fixed_pieces)
     }
 
     fn free_pieces(&self) -> usize {
         self.prefix().board().pieces() - self.fixed_pieces
     }
 
-    fn shape(&self, pieces: CellSet) -> &PartitionShape {
-        if let Some(key) = self.partial_shape_key(pieces) {
-            return &self.partial_shapes[&key];
-        }
-        match self.numbering.symmetry() {
-            Some(symmetry) if symmetry.compare_with_mirror(pieces) == Ordering::Greater => &self.empty_shape,
-            _ => &self.shapes[below(self.prefix(), pieces)],
-        }
+    fn shape(&self, partition: u64) -> &PartitionShape {
+        &self.shapes[self.shape_of[partition as usize] as usize]
     }
 
     /// Returns the index of the first state of a partition.
@@ -351,94 +309,33 @@ impl Partitioning {
     }
 
     /// Returns the context class of a partition, in groups with `upper` upper pieces.
-    pub fn class(&self, partition: u64, upper: usize) -> ContextClass {
+    pub fn class(&self, partition: u64, upper: usize) -> ContextClass<N::Positions> {
         let pieces = self.pieces(partition);
         let below = below(self.prefix(), pieces);
         let first_group = rank_above(pieces, upper - self.fixed_pieces);
         let groups = first_group..first_group + choose(below, upper - self.fixed_pieces);
-        let start = self.start(partition);
-        let own = self.shape(pieces).states;
+        let (start, own) = (self.start(partition), self.partition_states(partition));
         let mut class = ContextClass {
             partition,
             successors: Vec::new(),
-            offsets: BitOffsets { below: start, above: [0; MAX_CELLS] },
-            intervals: IndexIntervals::new(start, own),
+            positions: self.numbering.positions(start, own, below),
             words: own.div_ceil(64) as usize,
             groups,
         };
-        match self.numbering.symmetry() {
-            _ if class.groups.is_empty() || self.fixed_pieces == 0 => {}
-            None => self.add_successors(&mut class, pieces, below),
-            Some(_) => self.add_canonical_successors(&mut class, pieces),
+        if !class.groups.is_empty() && self.fixed_pieces > 0 {
+            for involved in self.numbering.involved(pieces) {
+                let start = self.start(involved.partition);
+                let bits = involved.indices.start - start..involved.indices.end - start;
+                class.positions.add(&involved, 64 * class.words as u64 + bits.start % 64);
+                self.add_successor(&mut class, involved.partition, bits);
+            }
         }
-        // A mover below the fixed pieces is in the partition itself.
-        class.offsets.above[..below].fill(start);
         class.words += 1;
         class
     }
 
-    /// Adds the states of later partitions to a class: those with the mover above the fixed pieces.
-    fn add_successors(&self, class: &mut ContextClass, pieces: CellSet, below: usize) {
-        let above = self.prefix().cells() - CellSet::first_cells(below) - pieces;
-        for cell in above.iter() {
-            let successor = State::from_cells(pieces.with(cell).without(Cell::new(below))).rank().0;
-            let shape = self.shape(self.pieces(successor));
-            let segments = &shape.segments[shape.first_segments[below]..shape.first_segments[below + 1]];
-            let (Some(first), Some(last)) = (segments.first(), segments.last()) else { continue };
-            let bits = first.bits.start..last.bits.end;
-            let offset = self.start(successor).wrapping_add(bits.start / 64 * 64);
-            class.offsets.above[cell.index()] = offset.wrapping_sub(64 * class.words as u64);
-            self.add_successor(class, successor, bits);
-        }
-    }
-
-    /// Adds the canonical states of later partitions to a class: those that have, or whose mirror
-    /// image has, the mover above the fixed pieces of an expanded context.
-    fn add_canonical_successors(&self, class: &mut ContextClass, pieces: CellSet) {
-        let (Some(symmetry), Some(lowest)) = (self.numbering.symmetry(), pieces.first()) else { return };
-        let row = symmetry.row_of(lowest);
-        // Contexts are expanded unless a row down to that of the lowest fixed piece shows that their
-        // mirror image is smaller.
-        let is_expanded = |context: CellSet| {
-            let rows = context - CellSet::first_cells(row.first_cell);
-            symmetry.compare_with_mirror(rows) != Ordering::Greater
-        };
-        if symmetry.compare_with_mirror(pieces - CellSet::first_cells(row.end())) == Ordering::Greater {
-            return;
-        }
-        let mut intervals: Vec<(u64, Range<u64>)> = Vec::new();
-        let mut add = |upper_pieces: CellSet, indices: Range<u64>| {
-            let partition = State::from_cells(upper(upper_pieces, self.fixed_pieces)).rank().0;
-            if partition != class.partition && !indices.is_empty() {
-                intervals.push((partition, indices));
-            }
-        };
-        let (below, lower) = (lowest.index(), self.free_pieces() - 1);
-        for cell in (self.prefix().cells() - CellSet::first_cells(below) - pieces).iter() {
-            let with_mover = pieces.with(cell);
-            add(with_mover, self.numbering.interval(with_mover, below, lower));
-            self.numbering.images(with_mover, lowest, lower, |below| is_expanded(pieces | below), &mut add);
-        }
-        intervals.sort_unstable_by_key(|(partition, indices)| (*partition, indices.start));
-        let mut merged: Vec<(u64, Range<u64>)> = Vec::new();
-        for (partition, indices) in intervals {
-            match merged.last_mut() {
-                Some((last, before)) if *last == partition && indices.start <= before.end => {
-                    before.end = before.end.max(indices.end);
-                }
-                _ => merged.push((partition, indices)),
-            }
-        }
-        for (partition, indices) in merged {
-            let start = self.start(partition);
-            let bits = indices.start - start..indices.end - start;
-            class.intervals.push(indices, 64 * class.words as u64 + bits.start % 64);
-            self.add_successor(class, partition, bits);
-        }
-    }
-
     /// Adds some states of a partition, given by their bits, to the end of a class.
-    fn add_successor(&self, class: &mut ContextClass, partition: u64, bits: Range<u64>) {
+    fn add_successor(&self, class: &mut ContextClass<N::Positions>, partition: u64, bits: Range<u64>) {
         let (first, segments) = self.segments_of(partition);
         let from = segments.partition_point(|segment| segment.bits.end <= bits.start) as u64;
         let to = segments.partition_point(|segment| segment.bits.start < bits.end) as u64;
@@ -453,8 +350,18 @@ impl Partitioning {
     }
 }
 
+impl Partitioning {
+    /// Returns the positions of the neighbors of a segment's states.
+    pub fn neighbors(&self, segment: u64) -> NeighborOffsets<'_> {
+        let bits = &self.segment(segment).bits;
+        let first = self.first_index(segment);
+        let indices = first..first + (bits.end - bits.start);
+        NeighborOffsets::new(&self.numbering, &self.lower_cells, self.free_pieces(), indices, bits.start % 64)
+    }
+}
+
 /// Returns an upper bound of the words of the bitmaps of a class.
-pub(crate) fn max_words(numbering: &Numbering, fixed_pieces: usize) -> usize {
+pub(crate) fn max_words(numbering: &impl StateNumbering, fixed_pieces: usize) -> usize {
     let prefix = numbering.prefix();
     let free_pieces = prefix.board().pieces() - fixed_pieces;
     let words = |below: usize| {
@@ -465,10 +372,7 @@ pub(crate) fn max_words(numbering: &Numbering, fixed_pieces: usize) -> usize {
         0 => numbering.states() / 64 + 2,
         _ => (0..=prefix.within() - fixed_pieces).map(words).max().unwrap_or(0),
     };
-    // Intervals of mirror images may begin and end within a word. A mover has at most one for each
-    // pattern of a row.
-    let is_mirrored = numbering.symmetry().is_some() && fixed_pieces > 0;
-    let images = if is_mirrored { (2 * prefix.within()) << prefix.board().size() } else { 0 };
+    let images = if fixed_pieces > 0 { numbering.image_words() } else { 0 };
     usize::try_from(most).unwrap_or(usize::MAX).saturating_add(images)
 }
 
@@ -509,23 +413,15 @@ impl PartitionShape {
     }
 }
 
-/// Returns the number of cells below these pieces.
-fn below(prefix: Prefix, pieces: CellSet) -> usize {
-    pieces.first().map_or(prefix.within(), Cell::index)
-}
-
-/// Returns the `count` upper pieces of a state.
-fn upper(state: CellSet, count: usize) -> CellSet {
-    let lower: CellSet = state.iter().take(state.len() - count).collect();
-    state - lower
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cmp::Ordering;
     use std::collections::{BTreeMap, BTreeSet};
     use sternhalma_data::board::Symmetry;
-    use sternhalma_data::{Board, CellSet};
+    use sternhalma_data::{Board, CellSet, Rank};
+
+    use crate::ranks::BitOffsets;
 
     /// Returns whole boards and prefixes that are small enough to enumerate.
     fn prefixes() -> Vec<Prefix> {
@@ -540,17 +436,17 @@ mod tests {
         [(3, 3, 9), (3, 6, 9), (4, 3, 16), (4, 3, 13), (4, 6, 13), (5, 3, 15)].map(prefix).to_vec()
     }
 
-    fn partitionings() -> impl Iterator<Item = (Prefix, usize, usize, Partitioning)> {
-        partitionings_of(prefixes().into_iter().map(|prefix| Numbering::new(prefix, None)))
+    fn partitionings() -> impl Iterator<Item = (Prefix, usize, usize, Partitioning<Prefix>)> {
+        partitionings_of(prefixes().into_iter())
     }
 
-    fn mirrored_partitionings() -> impl Iterator<Item = (Prefix, usize, usize, Partitioning)> {
-        partitionings_of(symmetric_prefixes().into_iter().map(|prefix| Numbering::new(prefix, Symmetry::of(prefix))))
+    fn mirrored_partitionings() -> impl Iterator<Item = (Prefix, usize, usize, Partitioning<Symmetry>)> {
+        partitionings_of(symmetric_prefixes().into_iter().map(|prefix| Symmetry::of(prefix).unwrap()))
     }
 
-    fn partitionings_of(
-        numberings: impl Iterator<Item = Numbering>,
-    ) -> impl Iterator<Item = (Prefix, usize, usize, Partitioning)> {
+    fn partitionings_of<N: StateNumbering + Clone>(
+        numberings: impl Iterator<Item = N>,
+    ) -> impl Iterator<Item = (Prefix, usize, usize, Partitioning<N>)> {
         numberings.flat_map(|numbering| {
             let prefix = numbering.prefix();
             (0..=prefix.board().pieces() - 2).flat_map(move |fixed_pieces| {
@@ -563,7 +459,7 @@ mod tests {
     }
 
     /// Returns the segment of each state by index, from the segments in order.
-    fn segment_by_index(partitioning: &Partitioning) -> Vec<u64> {
+    fn segment_by_index<N: StateNumbering>(partitioning: &Partitioning<N>) -> Vec<u64> {
         let mut segments = Vec::new();
         for partition in 0..partitioning.partitions() {
             let (first, shapes) = partitioning.segments_of(partition);
@@ -580,70 +476,75 @@ mod tests {
         segments
     }
 
+    /// Checks that every state is in a segment of its partition and no segment is empty.
+    fn check_partitions<N: StateNumbering>(partitioning: &Partitioning<N>) {
+        let segments = segment_by_index(partitioning);
+        assert_eq!(segments.len() as u64, partitioning.states());
+        let used: BTreeSet<u64> = segments.iter().copied().collect();
+        assert_eq!(used.len() as u64, partitioning.segments(), "no segment is empty");
+        for (index, &segment) in segments.iter().enumerate() {
+            let state = partitioning.numbering.state(index as u64);
+            let partition = State::from_cells(upper(state.cells(), partitioning.fixed_pieces)).rank().0;
+            let (first, shapes) = partitioning.segments_of(partition);
+            assert!((first..first + shapes.len() as u64).contains(&segment), "{state:?} is in partition {partition}");
+        }
+    }
+
     #[test]
     fn every_state_is_in_one_segment_of_its_partition() {
-        for (prefix, fixed_pieces, segment_words, partitioning) in partitionings().chain(mirrored_partitionings()) {
-            let segments = segment_by_index(&partitioning);
-            assert_eq!(segments.len() as u64, partitioning.numbering.states());
-            let used: BTreeSet<u64> = segments.iter().copied().collect();
-            assert_eq!(used.len() as u64, partitioning.segments(), "no segment is empty");
-            let symmetry = partitioning.numbering.symmetry();
-            if symmetry.is_none() {
-                assert_eq!(count_segments(prefix, fixed_pieces, segment_words), partitioning.segments());
+        for (prefix, fixed_pieces, segment_words, partitioning) in partitionings() {
+            check_partitions(&partitioning);
+            assert_eq!(count_segments(prefix, fixed_pieces, segment_words), partitioning.segments());
+        }
+        mirrored_partitionings().for_each(|(_, _, _, partitioning)| check_partitions(&partitioning));
+    }
+
+    /// Checks the size of segments, and that their masks divide the words that they share.
+    fn check_segments<N: StateNumbering>(partitioning: &Partitioning<N>) {
+        for partition in 0..partitioning.partitions() {
+            let mut bits = BTreeMap::new();
+            for segment in partitioning.segments_of(partition).1 {
+                assert!((1..=partitioning.segment_words).contains(&segment.words().len()));
+                for word in segment.words() {
+                    let others = bits.entry(word).or_insert(0u64);
+                    assert_eq!(*others & segment.mask(word), 0);
+                    *others |= segment.mask(word);
+                }
             }
-            for (index, &segment) in segments.iter().enumerate() {
-                let state = match symmetry {
-                    None => Rank(index as u64).state(prefix.board().pieces()),
-                    Some(symmetry) => symmetry.state(index as u64),
-                };
-                let partition = State::from_cells(upper(state.cells(), fixed_pieces)).rank().0;
-                let (first, shapes) = partitioning.segments_of(partition);
-                assert!(
-                    (first..first + shapes.len() as u64).contains(&segment),
-                    "{state:?} is in partition {partition}"
-                );
-            }
+            let states: u32 = bits.values().map(|word| word.count_ones()).sum();
+            assert_eq!(u64::from(states), partitioning.partition_states(partition));
         }
     }
 
     #[test]
     fn segments_respect_their_size_and_masks_divide_shared_words() {
-        for (_, _, segment_words, partitioning) in partitionings().chain(mirrored_partitionings()) {
-            for partition in 0..partitioning.partitions() {
-                let mut bits = BTreeMap::new();
-                for segment in partitioning.segments_of(partition).1 {
-                    assert!((1..=segment_words).contains(&segment.words().len()));
-                    for word in segment.words() {
-                        let others = bits.entry(word).or_insert(0u64);
-                        assert_eq!(*others & segment.mask(word), 0);
-                        *others |= segment.mask(word);
-                    }
-                }
-                let states: u32 = bits.values().map(|word| word.count_ones()).sum();
-                assert_eq!(u64::from(states), partitioning.shape(partitioning.pieces(partition)).states);
-            }
+        partitionings().for_each(|(_, _, _, partitioning)| check_segments(&partitioning));
+        mirrored_partitionings().for_each(|(_, _, _, partitioning)| check_segments(&partitioning));
+    }
+
+    /// Checks the segments of intervals of indices.
+    fn check_segments_of_indices<N: StateNumbering>(partitioning: &Partitioning<N>) {
+        let segments = segment_by_index(partitioning);
+        let all = partitioning.states();
+        let step = (all / 23).max(1) as usize;
+        let starts = (0..all).step_by(step).chain([all - 1]);
+        for (start, length) in starts.flat_map(|start| [1, 5, 64, 200, all].map(|length| (start, length))) {
+            let ranks = start..all.min(start + length);
+            let mut expected = segments[ranks.start as usize..ranks.end as usize].to_vec();
+            expected.dedup();
+            let found: Vec<u64> = partitioning.segments_of_indices(ranks).map(|(number, _, _)| number).collect();
+            assert_eq!(found, expected);
+        }
+        for (number, segment, first) in partitioning.segments_of_indices(0..all) {
+            assert_eq!(segments[first as usize], number);
+            assert_ne!(segments.get((first + segment.bits.end - segment.bits.start) as usize), Some(&number));
         }
     }
 
     #[test]
     fn segments_of_indices_are_exactly_those_with_such_a_state() {
-        for (_, _, _, partitioning) in partitionings().chain(mirrored_partitionings()) {
-            let segments = segment_by_index(&partitioning);
-            let all = partitioning.numbering.states();
-            let step = (all / 23).max(1) as usize;
-            let starts = (0..all).step_by(step).chain([all - 1]);
-            for (start, length) in starts.flat_map(|start| [1, 5, 64, 200, all].map(|length| (start, length))) {
-                let ranks = start..all.min(start + length);
-                let mut expected = segments[ranks.start as usize..ranks.end as usize].to_vec();
-                expected.dedup();
-                let found: Vec<u64> = partitioning.segments_of_indices(ranks).map(|(number, _, _)| number).collect();
-                assert_eq!(found, expected);
-            }
-            for (number, segment, first) in partitioning.segments_of_indices(0..all) {
-                assert_eq!(segments[first as usize], number);
-                assert_ne!(segments.get((first + segment.bits.end - segment.bits.start) as usize), Some(&number));
-            }
-        }
+        partitionings().for_each(|(_, _, _, partitioning)| check_segments_of_indices(&partitioning));
+        mirrored_partitionings().for_each(|(_, _, _, partitioning)| check_segments_of_indices(&partitioning));
     }
 
     /// Enumerates the states that a class involves context by context, each
@@ -671,12 +572,13 @@ mod tests {
                     for (mover, state) in involved(prefix, fixed_pieces, partition) {
                         let lowest = partitioning.pieces(partition).first();
                         let is_above = lowest.is_some_and(|lowest| mover > lowest);
-                        let offset = if is_above { class.offsets.above[mover.index()] } else { class.offsets.below };
+                        let offset =
+                            if is_above { class.positions.above[mover.index()] } else { class.positions.below };
                         let rank = State::from_cells(state).rank().0;
                         let bit = rank.wrapping_sub(offset);
                         if !is_above {
                             assert_eq!(
-                                class.offsets.above[..below(prefix, partitioning.pieces(partition))],
+                                class.positions.above[..below(prefix, partitioning.pieces(partition))],
                                 vec![offset; below(prefix, partitioning.pieces(partition))]
                             );
                         }
@@ -694,7 +596,7 @@ mod tests {
     #[test]
     fn a_class_holds_the_canonical_states_of_its_canonical_contexts() {
         for (prefix, fixed_pieces, segment_words, partitioning) in mirrored_partitionings() {
-            let symmetry = partitioning.numbering.symmetry().unwrap();
+            let symmetry = &partitioning.numbering;
             for partition in 0..partitioning.partitions() {
                 let class = partitioning.class(partition, fixed_pieces);
                 assert!(class.words <= partitioning.max_words());
@@ -722,7 +624,7 @@ mod tests {
                         continue;
                     }
                     let index = symmetry.reduced_rank(State::from_cells(state));
-                    let position = class.intervals.position(index);
+                    let position = class.positions.position(index);
                     assert!(position.is_some(), "{prefix}, {fixed_pieces} fixed, {segment_words} words: {state:?}");
                     assert_eq!(position, positions.get(&index).copied());
                 }
@@ -731,7 +633,13 @@ mod tests {
     }
 
     /// Checks that the bit of a state is at the position of its segment in the class's bitmap.
-    fn assert_segment(partitioning: &Partitioning, class: &ContextClass, segment: u64, rank: u64, bit: u64) {
+    fn assert_segment(
+        partitioning: &Partitioning<Prefix>,
+        class: &ContextClass<BitOffsets>,
+        segment: u64,
+        rank: u64,
+        bit: u64,
+    ) {
         let (first, own) = partitioning.segments_of(class.partition);
         let (partition, at) = if (first..first + own.len() as u64).contains(&segment) {
             (class.partition, 0)

@@ -26,12 +26,13 @@ use super::expander::{Expander, ExpanderScratch, LayerBitmaps};
 use super::occupancy::{BLOCK, Occupancy};
 use crate::error::{BuilderError, Result};
 use crate::external::{
-    ContextClass, FrameStore, LayerFile, LayerParts, LayerSummary, LoadedSegment, NewLayer, Numbering,
+    ChosenPositions, ContextClass, FrameStore, LayerFile, LayerParts, LayerSummary, LoadedSegment, NewLayer, Numbering,
     PackedLayerSegment, PackedSegment, PartitionParams, Partitioning, Segment, SegmentCodec, SpillBuffer,
-    count_segments, max_words,
+    StateNumbering, count_segments, max_words,
 };
 use crate::observer::Observer;
 use crate::options::LayerForm;
+use crate::ranks::BitOffsets;
 
 /// The tasks per thread in a class, so that all threads finish at about the same time.
 const TASKS: u64 = 32;
@@ -270,9 +271,13 @@ impl<'a> ExternalSearch<'a> {
     fn expand_class(&mut self, class: &ContextClass, escapes: &AtomicBool) {
         let frontier = &self.frontier[..class.words];
         self.occupancy.update(frontier);
+        let (offsets, intervals) = match &class.positions {
+            ChosenPositions::ByRank(offsets) => (offsets, None),
+            ChosenPositions::ByReducedRank(intervals) => (&BitOffsets::ZERO, Some(intervals)),
+        };
         let layer = LayerBitmaps {
-            offsets: &class.offsets,
-            intervals: self.symmetric.as_ref().map(|_| &class.intervals),
+            offsets,
+            intervals,
             frontier,
             occupancy: &self.occupancy,
             seen: [frontier, frontier],

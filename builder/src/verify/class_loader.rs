@@ -4,12 +4,13 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use rayon::prelude::*;
-use sternhalma_data::{DistanceStream, Encoding, Table};
+use sternhalma_data::{DistanceStream, Encoding, Prefix, Table};
 
 use super::streams::stream;
 use crate::error::{BuilderError, Result};
 use crate::external::{ContextClass, LoadedSegment, Partitioning};
 use crate::observer::Observer;
+use crate::ranks::BitOffsets;
 
 /// The states that are read together are at most those of a segment and this many.
 const JOINED: usize = 1 << 18;
@@ -20,7 +21,7 @@ const RELEASE: usize = 1 << 21;
 /// A reader of the distances of context classes.
 pub struct ClassLoader<'a> {
     table: &'a Table,
-    partitioning: &'a Partitioning,
+    partitioning: &'a Partitioning<Prefix>,
     /// The segment of the first reader.
     first_segment: u64,
     /// A reader at the start of each segment, or none if streams can begin at any rank.
@@ -37,7 +38,7 @@ impl<'a> ClassLoader<'a> {
     }
 
     /// Creates a reader that begins to read each segment at an arbitrary rank.
-    pub fn new(table: &'a Table, partitioning: &'a Partitioning) -> ClassLoader<'a> {
+    pub fn new(table: &'a Table, partitioning: &'a Partitioning<Prefix>) -> ClassLoader<'a> {
         ClassLoader { table, partitioning, first_segment: 0, readers: Vec::new() }
     }
 
@@ -47,7 +48,7 @@ impl<'a> ClassLoader<'a> {
     /// whole table. A single pass over the table therefore keeps a reader at the start of each segment.
     pub fn prepare(
         table: &'a Table,
-        partitioning: &'a Partitioning,
+        partitioning: &'a Partitioning<Prefix>,
         first: u64,
         observer: &dyn Observer,
     ) -> Result<ClassLoader<'a>> {
@@ -76,7 +77,7 @@ impl<'a> ClassLoader<'a> {
     /// Reads the distances of the states that a class involves.
     ///
     /// Consecutive small segments are read together, because blocks may be compressed as a whole.
-    pub fn load(&self, class: &ContextClass, distances: &mut [u8]) -> Result<()> {
+    pub fn load(&self, class: &ContextClass<BitOffsets>, distances: &mut [u8]) -> Result<()> {
         let partitioning = self.partitioning;
         let segments = partitioning.own_segments(class).into_iter().chain(partitioning.successor_segments(class));
         let (mut rest, mut done) = (distances, 0);

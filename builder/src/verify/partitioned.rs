@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rayon::prelude::*;
 use sternhalma_data::board::choose;
-use sternhalma_data::{Table, TableInfo};
+use sternhalma_data::{Prefix, Table, TableInfo};
 
 use super::checkpoint::{Checkpoint, OpenProof};
 use super::class_loader::ClassLoader;
@@ -16,10 +16,10 @@ use super::proof::{Proof, atomic_bitmap, compare_with_header, histogram, layers_
 use super::streams::stream_memory;
 use crate::error::{BuilderError, Result};
 use crate::external::{
-    ContextClass, LoadedSegment, Numbering, PartitionParams, Partitioning, SegmentCodec, SpillBuffer, count_segments,
-    max_words,
+    ContextClass, LoadedSegment, PartitionParams, Partitioning, SegmentCodec, SpillBuffer, count_segments, max_words,
 };
 use crate::observer::{BuildPhase, Observer};
+use crate::ranks::BitOffsets;
 
 /// The memory of the program without its data, in bytes.
 pub const PROGRAM: u64 = 12 << 20;
@@ -44,7 +44,7 @@ pub(super) fn fit_to_limit(
     let prefix = info.spec.prefix;
     let needed = |fixed_pieces: usize| {
         // A byte and a bit per state.
-        let states = (64 * max_words(&Numbering::new(prefix, None), fixed_pieces) as u64).saturating_mul(9) / 8;
+        let states = (64 * max_words(&prefix, fixed_pieces) as u64).saturating_mul(9) / 8;
         let worker = THREAD + stream_memory(info) + SegmentCodec::memory(SEGMENT_WORDS) + 16 * SEGMENT_WORDS as u64;
         let readers = ClassLoader::memory(info.spec.encoding, count_segments(prefix, fixed_pieces, SEGMENT_WORDS));
         (PROGRAM + MAPPED + threads as u64 * worker).saturating_add(states).saturating_add(readers)
@@ -82,7 +82,7 @@ pub(super) fn prove_by_partitions(table: &Table, mut proof: OpenProof, observer:
 
 fn prove_classes(table: &Table, work: &mut OpenProof, observer: &dyn Observer) -> Result<()> {
     let (fixed_pieces, segment_words) = work.checkpoint.partitioning;
-    let partitioning = Partitioning::new(Numbering::new(table.prefix(), None), fixed_pieces, segment_words);
+    let partitioning = Partitioning::new(table.prefix(), fixed_pieces, segment_words);
     let context_pieces = table.prefix().board().pieces() - 1;
     observer.begin(BuildPhase::Prove, choose(table.prefix().within(), context_pieces));
     observer.resume(work.checkpoint.steps);
@@ -110,7 +110,7 @@ fn prove_classes(table: &Table, work: &mut OpenProof, observer: &dyn Observer) -
 /// The memory for the proof of one class after the other.
 struct ClassProver<'a> {
     table: &'a Table,
-    partitioning: &'a Partitioning,
+    partitioning: &'a Partitioning<Prefix>,
     loader: ClassLoader<'a>,
     distances: Vec<u8>,
     /// The states with a successor of smaller distance; empty between classes.
@@ -122,7 +122,7 @@ impl ClassProver<'_> {
     /// Proves the contexts of a class and the states of its partition, and adds them to the checkpoint.
     ///
     /// If the observer cancels the proof, the checkpoint and the spilled states are unchanged.
-    fn prove(&mut self, class: &ContextClass, work: &mut OpenProof) -> Result<()> {
+    fn prove(&mut self, class: &ContextClass<BitOffsets>, work: &mut OpenProof) -> Result<()> {
         let ClassProver { table, partitioning, ref loader, ref mut distances, ref descends, observer } = *self;
         let own = partitioning.own_segments(class);
         if own.is_empty() && class.successors.is_empty() {
@@ -130,7 +130,7 @@ impl ClassProver<'_> {
             return Ok(());
         }
         loader.load(class, distances)?;
-        let proof = Proof::new(table, &class.offsets, distances, descends);
+        let proof = Proof::new(table, &class.positions, distances, descends);
         let escapes = proof.walk_all(class.groups.clone(), observer)?;
         spill_successors(partitioning, class, descends, &work.spill)?;
         own.par_iter().try_for_each(|segment| {
@@ -151,8 +151,8 @@ impl ClassProver<'_> {
 
 /// Moves the states of later partitions that have a descent to the spill buffer.
 fn spill_successors(
-    partitioning: &Partitioning,
-    class: &ContextClass,
+    partitioning: &Partitioning<Prefix>,
+    class: &ContextClass<BitOffsets>,
     descends: &[AtomicU64],
     spill: &SpillBuffer,
 ) -> Result<()> {

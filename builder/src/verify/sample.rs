@@ -20,7 +20,7 @@ use super::checkpoint::OpenProof;
 use super::class_loader::ClassLoader;
 use super::single_class::SingleClassProver;
 use crate::error::{BuilderError, Result};
-use crate::external::{Numbering, Partitioning, max_words};
+use crate::external::{Partitioning, max_words};
 use crate::observer::{BuildPhase, Observer};
 
 /// The words of a segment, which a thread checks in one task.
@@ -146,7 +146,7 @@ fn candidates(prefix: Prefix, seed: u64, fixed_pieces: usize) -> Vec<Candidate> 
 /// classes that are small in comparison.
 fn suitable_fixed_pieces(prefix: Prefix, states: u64) -> usize {
     let most_states = (states / 4).clamp(1 << 16, MOST_STATES);
-    let involved = |fixed_pieces: usize| 64 * max_words(&Numbering::new(prefix, None), fixed_pieces) as u64;
+    let involved = |fixed_pieces: usize| 64 * max_words(&prefix, fixed_pieces) as u64;
     let candidates = 0..(prefix.board().pieces() - 1).max(1);
     let mut few_classes = candidates.take_while(|&fixed_pieces| choose(prefix.within(), fixed_pieces) <= MOST_CLASSES);
     let last = few_classes.clone().last().unwrap_or(0);
@@ -174,7 +174,7 @@ pub(super) fn prove_sample(
 
 fn prove_classes(table: &Table, sample: &Sample, work: &mut OpenProof, observer: &dyn Observer) -> Result<()> {
     let SampleExtent { fixed_pieces, contexts, .. } = sample.extent;
-    let partitioning = Partitioning::new(Numbering::new(table.prefix(), None), fixed_pieces, SEGMENT_WORDS);
+    let partitioning = Partitioning::new(table.prefix(), fixed_pieces, SEGMENT_WORDS);
     let mut prover = SingleClassProver::new(table, &partitioning, ClassLoader::new(table, &partitioning), observer);
     observer.begin(BuildPhase::Prove, contexts);
     observer.resume(work.checkpoint.steps);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 
 use rayon::prelude::*;
-use sternhalma_data::{Cell, CellSet, Geometry, Move, Rank, State, Table, TableInfo};
+use sternhalma_data::{Cell, CellSet, Geometry, Move, Prefix, Rank, State, Table, TableInfo};
 
 use super::checkpoint::Checkpoint;
 use super::class_loader::ClassLoader;
@@ -15,13 +15,13 @@ use super::distance_windows::DistanceWindows;
 use super::proof::{Proof, atomic_bitmap, histogram, wrong_table, zeroed_bytes};
 use super::streams::stream_memory;
 use crate::error::{BuilderError, Result};
-use crate::external::{LoadedSegment, Numbering, Partitioning, max_words};
+use crate::external::{LoadedSegment, Partitioning, max_words};
 use crate::observer::Observer;
 
 /// The memory for the proof of one class after the other.
 pub struct SingleClassProver<'a> {
     table: &'a Table,
-    partitioning: &'a Partitioning,
+    partitioning: &'a Partitioning<Prefix>,
     loader: ClassLoader<'a>,
     distances: Vec<u8>,
     /// The states with a successor of smaller distance; empty between classes.
@@ -57,7 +57,7 @@ impl<'a> SingleClassProver<'a> {
     /// Creates a prover for the current thread pool.
     pub fn new(
         table: &'a Table,
-        partitioning: &'a Partitioning,
+        partitioning: &'a Partitioning<Prefix>,
         loader: ClassLoader<'a>,
         observer: &'a dyn Observer,
     ) -> SingleClassProver<'a> {
@@ -75,7 +75,7 @@ impl<'a> SingleClassProver<'a> {
     /// Returns the memory of a prover of classes with this many fixed pieces, in bytes.
     pub fn memory(info: &TableInfo, fixed_pieces: usize, threads: usize) -> u64 {
         // A byte and a bit per state.
-        let states = 64 * max_words(&Numbering::new(info.spec.prefix, None), fixed_pieces) as u64 * 9 / 8;
+        let states = 64 * max_words(&info.spec.prefix, fixed_pieces) as u64 * 9 / 8;
         states + threads as u64 * (DistanceWindows::MEMORY + stream_memory(info) + (256 << 10))
     }
 
@@ -93,7 +93,7 @@ impl<'a> SingleClassProver<'a> {
         } = *self;
         let class = partitioning.class(partition, table.board().pieces() - 1);
         loader.load(&class, distances)?;
-        let proof = Proof::new(table, &class.offsets, distances, descends);
+        let proof = Proof::new(table, &class.positions, distances, descends);
         let boundary_layer = proof.walk_all(class.groups.clone(), observer)?;
         let own = partitioning.own_segments(&class);
         let fixed = FixedPieces { table, geometry: table.board().geometry(), pieces: partitioning.pieces(partition) };
