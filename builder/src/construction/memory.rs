@@ -6,15 +6,12 @@ use sternhalma_data::{Encoding, Prefix, TableSpec};
 use crate::blocks::BatchSize;
 use crate::error::{BuilderError, Result};
 use crate::external::{LayerFile, Numbering, PartitionParams, SegmentHistory, count_segments};
-use crate::search::{Expander, ExternalSearch, MAX_SLICES_BYTES};
+use crate::search::{DistancePlanes, Expander, ExternalSearch, MAX_LAYERS, MAX_SLICES_BYTES};
 
 /// The memory of the program without its data, in bytes.
 const PROGRAM: u64 = 12 << 20;
 /// The memory of a thread without its data, in bytes.
 const THREAD: u64 = 256 << 10;
-
-/// More layers than any known table has.
-const LAYERS: u64 = 64;
 
 /// The smallest memory for spilled states, in bytes.
 pub const MIN_SPILL: u64 = 1 << 20;
@@ -159,12 +156,10 @@ pub(super) fn memory_with_spill(spec: TableSpec, threads: usize, params: Partiti
 fn table_memory(spec: TableSpec, threads: usize, params: PartitionParams) -> u64 {
     let TableSpec { prefix, encoding, .. } = spec;
     let states = batch_size(spec, params).states_per_task.max(encoding.block_states());
-    // Bitmaps: the 6 binary digits of distances below `LAYERS` and the seen states, or the 2 digits of `Mod3`; and a
-    // layer. The bytes of two batches: one is encoded while the other is written.
-    let (bitmaps, state_bytes) = match encoding {
-        Encoding::Mod3 => (3, states / 2),
-        _ => (8, 2 * states),
-    };
+    // The planes and a layer.
+    let bitmaps = DistancePlanes::bitmaps(encoding) + 1;
+    // The bytes of two batches: one is encoded while the other is written.
+    let state_bytes = if encoding == Encoding::Mod3 { states / 2 } else { 2 * states };
     let compressor = match encoding {
         Encoding::Zstd(_) => COMPRESSOR,
         // The distances, the symbols and their codes.
@@ -174,7 +169,9 @@ fn table_memory(spec: TableSpec, threads: usize, params: PartitionParams) -> u64
     let worker = SegmentHistory::memory(params.segment_words) + compressor;
     let task = bitmaps * states / 8 + state_bytes;
     let segments = count_segments(prefix, params.fixed_pieces, params.segment_words);
-    (threads as u64).saturating_mul(worker + task).saturating_add(LayerFile::memory(segments).saturating_mul(LAYERS))
+    (threads as u64)
+        .saturating_mul(worker + task)
+        .saturating_add(LayerFile::memory(segments).saturating_mul(MAX_LAYERS))
 }
 
 /// Returns the size of the batches in which the table is written. With larger

@@ -59,10 +59,8 @@ pub struct Partitioning<N = Numbering> {
     lower_cells: LowerCells,
     fixed_pieces: usize,
     segment_words: usize,
-    /// The different shapes of partitions.
-    shapes: Vec<PartitionShape>,
-    /// The number of the shape of each partition.
-    shape_of: Vec<u32>,
+    /// The shapes of partitions, by [`StateNumbering::shape_key`].
+    shapes: BTreeMap<Option<(usize, u128)>, PartitionShape>,
     /// The first segment of each partition, and the number of all segments.
     first_segments: Vec<u64>,
 }
@@ -159,26 +157,28 @@ impl<N: StateNumbering> Partitioning<N> {
             numbering,
             fixed_pieces,
             segment_words,
-            shapes: Vec::new(),
-            shape_of: Vec::new(),
+            shapes: BTreeMap::new(),
             first_segments: vec![0],
         };
-        let mut shapes_by_key = BTreeMap::new();
         for (_, pieces) in States::of_ranks(fixed_pieces, 0..choose(prefix.within(), fixed_pieces)) {
             let key = partitioning.numbering.shape_key(pieces.cells());
-            let number = *shapes_by_key.entry(key).or_insert_with(|| {
-                partitioning.shapes.push(partitioning.new_shape(pieces.cells()));
-                partitioning.shapes.len() - 1
-            });
-            let segments = partitioning.shapes[number].segments.len() as u64;
-            partitioning.shape_of.push(number as u32);
+            if !partitioning.shapes.contains_key(&key) {
+                let shape = partitioning.shape_of(pieces.cells());
+                partitioning.shapes.insert(key, shape);
+            }
+            let segments = partitioning.shapes[&key].segments.len() as u64;
             partitioning.first_segments.push(partitioning.segments() + segments);
         }
         partitioning
     }
 
+    /// Returns the memory of the first segments of all partitions, in bytes. Shapes need little.
+    pub fn memory(prefix: Prefix, fixed_pieces: usize) -> u64 {
+        choose(prefix.within(), fixed_pieces).saturating_mul(size_of::<u64>() as u64)
+    }
+
     /// Creates the shape of the partition of these pieces.
-    fn new_shape(&self, pieces: CellSet) -> PartitionShape {
+    fn shape_of(&self, pieces: CellSet) -> PartitionShape {
         let (below, free_pieces) = (below(self.prefix(), pieces), self.free_pieces());
         let states = self.numbering.interval(pieces, below, free_pieces);
         let first = |next: usize| match next {
@@ -299,7 +299,7 @@ impl<N: StateNumbering> Partitioning<N> {
     }
 
     fn shape(&self, partition: u64) -> &PartitionShape {
-        &self.shapes[self.shape_of[partition as usize] as usize]
+        &self.shapes[&self.numbering.shape_key(self.pieces(partition))]
     }
 
     /// Returns the index of the first state of a partition.

@@ -20,6 +20,9 @@ pub(crate) type Bitmap = Vec<u64>;
 /// The words that one task of a parallel pass over bitmaps covers.
 pub(crate) const STRIPE: usize = 1 << 13;
 
+/// More layers than any known table has: plans of memory hold for distances below it.
+pub(crate) const MAX_LAYERS: u64 = 64;
+
 /// Returns an empty bitmap. The threads of the current pool clear its pages.
 pub(crate) fn new_bitmap(states: u64) -> Result<Bitmap, TryReserveError> {
     let words = words_for(states);
@@ -44,6 +47,15 @@ impl DistancePlanes {
             Encoding::Mod3 => DistancePlanes::Mod3 { digits: [new_bitmap(states)?, new_bitmap(states)?] },
             _ => DistancePlanes::Distance { states, seen: new_bitmap(states)?, digits: Vec::new() },
         })
+    }
+
+    /// Returns the number of bitmaps with at most [`MAX_LAYERS`] layers.
+    pub const fn bitmaps(encoding: Encoding) -> u64 {
+        match encoding {
+            Encoding::Mod3 => 2,
+            // The seen states, and one bitmap per binary digit.
+            _ => 1 + MAX_LAYERS.ilog2() as u64,
+        }
     }
 
     /// Returns two bitmaps. A state is seen if at least one of them contains it.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 use sternhalma_data::board::{MirroredRuns, Symmetry};
-use sternhalma_data::{CellSet, Distance, Encoding, Prefix, TableSpec};
+use sternhalma_data::{CellSet, Distance, Prefix, TableSpec};
 
 use super::distance_planes::{Bitmap, DistancePlanes, STRIPE, new_bitmap};
 use super::expander::{Expander, LayerBitmaps};
@@ -36,21 +36,15 @@ pub(crate) struct BfsResult {
 /// Returns an upper bound of the memory that [`breadth_first_search`] and the
 /// writing of its table take, in bytes.
 ///
-/// The bound holds for distances below 64, which no known table exceeds.
+/// The bound holds for distances below [`MAX_LAYERS`](super::MAX_LAYERS).
 pub(crate) fn memory_needed(spec: TableSpec, symmetry: Option<&Symmetry>, threads: usize) -> u64 {
     const PROGRAM: u64 = 16 << 20;
     const THREAD: u64 = 8 << 20;
     let bitmap = 8 * words_for(symmetry.map_or(spec.prefix.states(), Symmetry::states)) as u64;
     // The layer and the next one, and the planes.
-    let bitmaps = match spec.encoding {
-        Encoding::Mod3 => 2 + 2,
-        _ => 2 + 1 + 6,
-    };
-    let runs = |symmetry: &Symmetry| {
-        let slice_pieces = Expander::best_slice_pieces(spec.prefix);
-        MirroredRuns::memory(symmetry, slice_pieces) + 8 * symmetry.symmetric_states()
-    };
-    let runs = symmetry.map_or(0, runs);
+    let bitmaps = 2 + DistancePlanes::bitmaps(spec.encoding);
+    let slice_pieces = Expander::best_slice_pieces(spec.prefix);
+    let runs = symmetry.map_or(0, |symmetry| Expander::reduced_memory(symmetry, slice_pieces));
     (bitmaps * bitmap + 3 * Occupancy::memory(bitmap) + PROGRAM + runs)
         .saturating_add(THREAD.saturating_mul(threads as u64))
 }

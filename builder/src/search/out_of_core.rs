@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use rayon::prelude::*;
-use sternhalma_data::board::{MirroredRuns, Symmetry, choose};
+use sternhalma_data::board::Symmetry;
 use sternhalma_data::table::fs::FileSystem;
 
 use super::expander::{Expander, ExpanderScratch, LayerBitmaps};
@@ -47,17 +47,40 @@ pub struct ExternalSearch<'a> {
     upper: usize,
     expander: Expander,
     workers: Vec<Mutex<ThreadBuffers>>,
+    bitmaps: ClassBitmaps,
+    spill: SpillBuffer,
+    /// If only canonical states are stored, the indices of those that are their own mirror images, in order.
+    symmetric: Option<Vec<u64>>,
+    form: LayerForm,
+    observer: &'a dyn Observer,
+}
+
+/// The bitmaps of a class.
+struct ClassBitmaps {
     /// The states of the layer in the current class.
     frontier: Vec<u64>,
     occupancy: Occupancy,
     /// The states that the current class reaches.
     next: Vec<AtomicU64>,
     next_occupancy: Occupancy,
-    spill: SpillBuffer,
-    /// If only canonical states are stored, the indices of those that are their own mirror images, in order.
-    symmetric: Option<Vec<u64>>,
-    form: LayerForm,
-    observer: &'a dyn Observer,
+}
+
+impl ClassBitmaps {
+    /// Creates empty bitmaps of this many words.
+    fn new(words: usize) -> ClassBitmaps {
+        ClassBitmaps {
+            frontier: vec![0; words],
+            occupancy: Occupancy::new(words),
+            next: (0..words).map(|_| AtomicU64::new(0)).collect(),
+            next_occupancy: Occupancy::new(words),
+        }
+    }
+
+    /// Returns the memory of bitmaps of this many words, in bytes.
+    fn memory(words: usize) -> u64 {
+        let bytes = (words as u64).saturating_mul(8);
+        bytes.saturating_add(Occupancy::memory(bytes)).saturating_mul(2)
+    }
 }
 
 /// The buffers of one thread.
@@ -69,6 +92,27 @@ struct ThreadBuffers {
     /// A segment of the layer that is expanded, and of the one before.
     last: Vec<u64>,
     before: Vec<u64>,
+}
+
+impl ThreadBuffers {
+    fn new(expander: &Expander, params: PartitionParams) -> ThreadBuffers {
+        let [words, spare, last, before] = [(); 4].map(|()| vec![0; params.segment_words + 1]);
+        ThreadBuffers { scratch: expander.scratch(), codec: SegmentCodec::default(), words, spare, last, before }
+    }
+
+    /// Returns an upper bound of the memory of the buffers, and of the packed segments of a thread, in bytes.
+    fn memory(numbering: &Numbering, params: PartitionParams) -> u64 {
+        let (prefix, segment_bytes) = (numbering.prefix(), 8 * params.segment_words as u64);
+        let mirrored = numbering.symmetry().map(|_| Expander::reduced_scratch_memory(prefix, params.slice_pieces));
+        // Packed segments, for both files of a layer: being made, waiting, being written.
+        let packed = 6 * SEGMENTS_PER_BATCH as u64 * segment_bytes;
+        Expander::scratch_memory(prefix, params.slice_pieces)
+            + mirrored.unwrap_or(0)
+            + SegmentCodec::memory(params.segment_words)
+            + SegmentCodec::delta_memory(params.segment_words)
+            + 4 * segment_bytes
+            + packed
+    }
 }
 
 /// The states of a segment that a class has reached, and buffers of its length.
@@ -98,25 +142,14 @@ impl<'a> ExternalSearch<'a> {
         };
         let symmetric = numbering.symmetry().map(Symmetry::symmetric_reduced_ranks);
         let partitioning = Partitioning::new(numbering, params.fixed_pieces, params.segment_words);
-        let most = partitioning.max_words();
-        let thread_buffers = || ThreadBuffers {
-            scratch: expander.scratch(),
-            codec: SegmentCodec::default(),
-            words: vec![0; params.segment_words + 1],
-            spare: vec![0; params.segment_words + 1],
-            last: vec![0; params.segment_words + 1],
-            before: vec![0; params.segment_words + 1],
-        };
-        let workers = (0..rayon::current_num_threads()).map(|_| Mutex::new(thread_buffers())).collect();
+        let thread_buffers = |_| Mutex::new(ThreadBuffers::new(&expander, params));
+        let workers = (0..rayon::current_num_threads()).map(thread_buffers).collect();
         ExternalSearch {
             upper: prefix.board().pieces() - 1 - params.slice_pieces,
+            bitmaps: ClassBitmaps::new(partitioning.max_words()),
             partitioning,
             workers,
             expander,
-            frontier: vec![0; most],
-            occupancy: Occupancy::new(most),
-            next_occupancy: Occupancy::new(most),
-            next: (0..most).map(|_| AtomicU64::new(0)).collect(),
             spill: SpillBuffer::new(storage, spill_path, params.spill_bytes),
             symmetric,
             form,
@@ -126,28 +159,16 @@ impl<'a> ExternalSearch<'a> {
 
     /// Returns the memory of a search without spilled states, in bytes.
     pub fn memory(numbering: &Numbering, threads: usize, params: PartitionParams) -> u64 {
-        let (prefix, symmetry) = (numbering.prefix(), numbering.symmetry());
-        let segment_bytes = 8 * params.segment_words as u64;
-        let worker = Expander::scratch_memory(prefix, params.slice_pieces)
-            + SegmentCodec::memory(params.segment_words)
-            + SegmentCodec::delta_memory(params.segment_words)
-            + 4 * segment_bytes;
-        // Packed segments, for both files of a layer: being made, waiting, being written.
-        let packed = 6 * SEGMENTS_PER_BATCH as u64 * segment_bytes;
-        let bitmaps = (max_words(numbering, params.fixed_pieces) as u64).saturating_mul(16);
+        let (prefix, PartitionParams { fixed_pieces, slice_pieces, .. }) = (numbering.prefix(), params);
         // There are at most as many canonical segments.
-        let segments = count_segments(prefix, params.fixed_pieces, params.segment_words);
-        let mirrored = symmetry.map_or(0, |symmetry| {
-            let runs = MirroredRuns::memory(symmetry, params.slice_pieces) + 8 * symmetry.symmetric_states();
-            runs + threads as u64 * Expander::reduced_scratch_memory(prefix, params.slice_pieces)
-        });
-        bitmaps
+        let segments = count_segments(prefix, fixed_pieces, params.segment_words);
+        let mirrored = numbering.symmetry().map_or(0, |symmetry| Expander::reduced_memory(symmetry, slice_pieces));
+        ClassBitmaps::memory(max_words(numbering, fixed_pieces))
             .saturating_add(mirrored)
-            .saturating_add(2 * Occupancy::memory(bitmaps / 2))
-            .saturating_add(Expander::memory(prefix, params.slice_pieces))
+            .saturating_add(Expander::memory(prefix, slice_pieces))
             .saturating_add(LayerFile::memory(segments).saturating_mul(3))
-            .saturating_add(choose(prefix.within(), params.fixed_pieces).saturating_mul(8))
-            .saturating_add((threads as u64).saturating_mul(worker.saturating_add(packed)))
+            .saturating_add(Partitioning::<Numbering>::memory(prefix, fixed_pieces))
+            .saturating_add((threads as u64).saturating_mul(ThreadBuffers::memory(numbering, params)))
     }
 
     /// Returns the class of a partition.
@@ -187,7 +208,7 @@ impl<'a> ExternalSearch<'a> {
             let (spilled, written) = rayon::join(spill, || self.write_partition(&class, any, before, out));
             spilled?;
             states += written?;
-            self.next_occupancy.clear();
+            self.bitmaps.next_occupancy.clear();
             if let Some(following) = following {
                 class = following;
             }
@@ -233,7 +254,7 @@ impl<'a> ExternalSearch<'a> {
         // Each part gets the words up to the start of the next one. If the
         // two share a word, the first of them has one word too many.
         let ends: Vec<usize> = parts.iter().skip(1).map(|part| part.at).chain([class.words]).collect();
-        let mut rest = &mut self.frontier[..class.words];
+        let mut rest = &mut self.bitmaps.frontier[..class.words];
         let mut tasks = Vec::with_capacity(parts.len());
         let mut done = 0;
         for (part, end) in parts.iter().zip(ends) {
@@ -264,13 +285,13 @@ impl<'a> ExternalSearch<'a> {
             Ok(shared)
         };
         let shared: Vec<Vec<(usize, u64)>> = tasks.par_iter_mut().map(load).collect::<Result<_>>()?;
-        shared.into_iter().flatten().for_each(|(at, word)| self.frontier[at] |= word);
+        shared.into_iter().flatten().for_each(|(at, word)| self.bitmaps.frontier[at] |= word);
         Ok(())
     }
 
     fn expand_class(&mut self, class: &ContextClass, escapes: &AtomicBool) {
-        let frontier = &self.frontier[..class.words];
-        self.occupancy.update(frontier);
+        let frontier = &self.bitmaps.frontier[..class.words];
+        self.bitmaps.occupancy.update(frontier);
         let (offsets, intervals) = match &class.positions {
             ChosenPositions::ByRank(offsets) => (offsets, None),
             ChosenPositions::ByReducedRank(intervals) => (&BitOffsets::ZERO, Some(intervals)),
@@ -279,11 +300,11 @@ impl<'a> ExternalSearch<'a> {
             offsets,
             intervals,
             frontier,
-            occupancy: &self.occupancy,
+            occupancy: &self.bitmaps.occupancy,
             seen: [frontier, frontier],
             unseen_blocks: None,
-            next: &self.next[..class.words],
-            next_occupancy: &self.next_occupancy,
+            next: &self.bitmaps.next[..class.words],
+            next_occupancy: &self.bitmaps.next_occupancy,
             escapes,
         };
         let count = class.groups.end - class.groups.start;
@@ -324,7 +345,7 @@ impl<'a> ExternalSearch<'a> {
             let [words, last, before] = [words, last, before].map(|buffer| &mut buffer[..segment.len()]);
             words.fill(0);
             for part in parts.iter().filter(|part| self.any_reached(reached(part))) {
-                for (word, next) in part.part.words().zip(&self.next[reached(part)]) {
+                for (word, next) in part.part.words().zip(&self.bitmaps.next[reached(part)]) {
                     let mask = part.part.mask(word);
                     words[word - segment.start] |= next.fetch_and(!mask, Relaxed) & mask;
                 }
@@ -335,7 +356,7 @@ impl<'a> ExternalSearch<'a> {
 
     /// Returns whether the current class may have reached a state in these words.
     fn any_reached(&self, words: Range<usize>) -> bool {
-        self.next_occupancy.any(64 * words.start as u64, 64 * words.len() as u64)
+        self.bitmaps.next_occupancy.any(64 * words.start as u64, 64 * words.len() as u64)
     }
 
     /// Packs and writes the partition of a class, which is complete, and returns
@@ -356,8 +377,8 @@ impl<'a> ExternalSearch<'a> {
             self.write_segments(class.partition, out, |number, segment| self.pack(segment, number, expanded, before))?;
         if expanded {
             let words = self.own_words(class);
-            let blocks = self.next[..words].par_chunks(BLOCK).with_min_len(1 << 8).enumerate();
-            let reached = blocks.filter(|(block, _)| self.next_occupancy.contains(*block));
+            let blocks = self.bitmaps.next[..words].par_chunks(BLOCK).with_min_len(1 << 8).enumerate();
+            let reached = blocks.filter(|(block, _)| self.bitmaps.next_occupancy.contains(*block));
             reached.for_each(|(_, words)| words.iter().for_each(|word| word.store(0, Relaxed)));
         }
         Ok(states)
@@ -429,14 +450,14 @@ impl<'a> ExternalSearch<'a> {
         let words = &mut words[..range.len()];
         if expanded && self.any_reached(range.clone()) {
             let reached = range.clone().zip(words.iter_mut());
-            reached.for_each(|(at, word)| *word = self.next[at].load(Relaxed) & segment.mask(at));
+            reached.for_each(|(at, word)| *word = self.bitmaps.next[at].load(Relaxed) & segment.mask(at));
         } else {
             words.fill(0);
         }
         self.spill.take(number, words, spare, codec)?;
         let (last, spare) = (&mut last[..range.len()], &mut spare[..range.len()]);
         if expanded {
-            let known = range.clone().zip(&self.frontier[range.clone()]);
+            let known = range.clone().zip(&self.bitmaps.frontier[range.clone()]);
             last.iter_mut().zip(known).for_each(|(last, (at, known))| *last = known & segment.mask(at));
             words.iter_mut().zip(&*last).for_each(|(word, known)| *word &= !known);
         } else {
@@ -481,7 +502,7 @@ impl<'a> ExternalSearch<'a> {
             let delta = codec.pack_delta(words, &whole, [&*last, &*earlier], self.partitioning.neighbors(number));
             if delta.bytes.is_empty() { Ok(()) } else { send(number, delta.bytes) }
         })?;
-        self.next_occupancy.clear();
+        self.bitmaps.next_occupancy.clear();
         Ok(())
     }
 

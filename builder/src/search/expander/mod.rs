@@ -105,6 +105,12 @@ impl Expander {
         masks as u64 + choose(room, slice_pieces - 1) * (64 + 16 * slice_pieces as u64)
     }
 
+    /// Returns an upper bound of the memory that bitmaps by reduced rank need in addition, in bytes: of the runs, and
+    /// of the indices of the states that are their own mirror images.
+    pub fn reduced_memory(symmetry: &Symmetry, slice_pieces: usize) -> u64 {
+        MirroredRuns::memory(symmetry, slice_pieces) + 8 * symmetry.symmetric_states()
+    }
+
     /// Returns an upper bound of the memory of an [`ExpanderScratch`], in bytes.
     pub fn scratch_memory(prefix: Prefix, slice_pieces: usize) -> u64 {
         let room = prefix.within() - (prefix.board().pieces() - 1 - slice_pieces);
