@@ -118,7 +118,8 @@ pub fn excerpt(text: &str) -> String {
     beginning(text, MAX_QUOTED)
 }
 
-fn beginning(text: &str, most: usize) -> String {
+/// Returns at most `most` characters from the start of a text, with `…` if it is cut.
+pub fn beginning(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => text[..end].to_owned() + "…",
         None => text.to_owned(),

@@ -31,7 +31,9 @@ fn every_code_has_a_wrong_and_a_right_example() {
         let finding = finding.unwrap_or_else(|| panic!("{code}: the wrong example has {found:?}"));
         let severity = finding.severity.to_string();
         assert!(text.trim_start().to_lowercase().starts_with(&format!("*{severity}.*")), "{code}: {severity}");
-        assert_eq!(findings(examples[1]), [], "{code}: the right example");
+        let right =
+            findings(examples[1]).into_iter().filter(|finding| code == "unused" || finding.code != Code::Unused);
+        assert_eq!(right.collect::<Vec<_>>(), [], "{code}: the right example");
         assert!(documented.insert(code), "{code} is documented twice");
     }
     let codes: BTreeSet<&str> = Code::ALL.iter().map(|code| code.name()).collect();

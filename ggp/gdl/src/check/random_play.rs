@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use rand::SeedableRng;
+use sternhalma_game::messages::beginning;
 use sternhalma_game::{MemoryBudget, Rng};
 
 use super::{CheckOptions, Finding, Place, Rules, Severity};
 use crate::network::Network;
-use crate::syntax::Code;
+use crate::syntax::{Code, Term};
 use crate::{Goal, GroundError, Prover, ProverError, ProverLimits, ProverState};
 
 /// The maximum number of steps of a match.
@@ -29,7 +30,7 @@ pub fn simulate(rules: &Rules, options: &CheckOptions) -> Vec<Finding> {
         Ok(prover) => prover,
         Err(error) => return vec![not_started(&error, rules, options)],
     };
-    let mut play = RandomPlay { prover, findings: Vec::new(), reported: BTreeSet::new() };
+    let mut play = RandomPlay { prover, rules, findings: Vec::new(), reported: BTreeSet::new() };
     let mut rng = Rng::seed_from_u64(options.seed);
     for _ in 0..options.playouts {
         if let Err(error) = play.play(&mut rng) {
@@ -69,13 +70,17 @@ fn not_played(error: &ProverError) -> Finding {
     Finding::warning(Code::NotPlayed, Place::default(), format!("The simulation stopped: {error}.")).without_place()
 }
 
-struct RandomPlay {
+/// The characters of a state in a message.
+const MOST_OF_STATE: usize = 400;
+
+struct RandomPlay<'a> {
     prover: Prover,
+    rules: &'a Rules,
     findings: Vec<Finding>,
     reported: BTreeSet<(Code, usize)>,
 }
 
-impl RandomPlay {
+impl RandomPlay<'_> {
     fn play(&mut self, rng: &mut Rng) -> Result<(), ProverError> {
         let start = self.prover.initial()?;
         let mut last = start.clone();
@@ -91,11 +96,36 @@ impl RandomPlay {
         for role in 0..self.prover.roles().len() {
             if self.prover.legal(state, role)?.is_empty() {
                 let name = self.prover.text(self.prover.roles()[role]);
-                let message = format!("{name} has no legal move in a state that is not terminal.");
-                self.report(Severity::Error, Code::NoLegalMove, role, message);
+                let places = self.places_of_moves(&name);
+                let rules = match places.as_slice() {
+                    [] => "No rule of `legal` is for this role.".to_owned(),
+                    [place] => format!("The rule of its moves is at {place}."),
+                    places => {
+                        let texts: Vec<String> = places.iter().map(Place::to_string).collect();
+                        format!("The rules of its moves are at {}.", texts.join(", "))
+                    }
+                };
+                let fluents: Vec<String> = state.fluents().iter().map(|&fluent| self.prover.text(fluent)).collect();
+                let state = beginning(&fluents.join(" "), MOST_OF_STATE);
+                let message = format!("{name} has no legal move in a state that is not terminal: {state}. {rules}");
+                self.report(Severity::Error, Code::NoLegalMove, role, places.first().copied(), message);
             }
         }
         Ok(())
+    }
+
+    /// Returns the places of the rules and facts of `legal` that may be about a role.
+    fn places_of_moves(&self, role: &str) -> Vec<Place> {
+        let is_of_role = |term: &Term| match term {
+            Term::Constant(name) => name == role,
+            Term::Variable(_) => true,
+            Term::Function { .. } => false,
+        };
+        let rules = self
+            .rules
+            .iter()
+            .filter(|rule| rule.head.name == "legal" && rule.head.args.first().is_some_and(is_of_role));
+        rules.map(|rule| rule.place).collect()
     }
 
     fn check_goals(&mut self, goals: &[Goal]) {
@@ -107,13 +137,13 @@ impl RandomPlay {
                 Goal::Several => (Code::SeveralGoals, "has several goals in a terminal state, which count as 0"),
                 Goal::NotANumber => (Code::GoalValue, "has a goal that is not a number from 0 to 100"),
             };
-            self.report(Severity::Error, code, role, format!("{name} {what}."));
+            self.report(Severity::Error, code, role, None, format!("{name} {what}."));
         }
     }
 
-    fn report(&mut self, severity: Severity, code: Code, role: usize, message: String) {
+    fn report(&mut self, severity: Severity, code: Code, role: usize, place: Option<Place>, message: String) {
         if self.reported.insert((code, role)) {
-            self.findings.push(Finding { severity, code, place: None, message });
+            self.findings.push(Finding { severity, code, place, message });
         }
     }
 }

@@ -2,14 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sternhalma_game::messages::nearest;
-
+use super::names::{check_names, did_you_mean};
 use crate::syntax::{
     Atom, Code, DependencyGraph, Finding, Literal, Place, RELATIONS, Rule, Rules, Term, for_each_atom,
 };
-
-/// The number of undefined relations for which a similar name is suggested.
-const MAX_SUGGESTIONS: usize = 100;
 
 pub struct StaticCheck<'a> {
     rules: &'a Rules,
@@ -37,7 +33,7 @@ impl<'a> StaticCheck<'a> {
         self.roles();
         self.dependences();
         self.missing();
-        self.undefined();
+        self.findings.extend(check_names(rules, self.fragment));
         self.findings
     }
 
@@ -202,32 +198,6 @@ impl<'a> StaticCheck<'a> {
             self.findings.push(finding.without_place());
         }
     }
-
-    fn undefined(&mut self) {
-        let mut reported = BTreeSet::new();
-        let mut known: BTreeSet<&str> = self.rules.iter().map(|rule| rule.head.name.as_str()).collect();
-        known.extend(["true", "does"]);
-        let mut findings = Vec::new();
-        for rule in self.rules.iter() {
-            for_each_atom(&rule.body, true, &mut |atom, _| {
-                if !known.contains(atom.name.as_str()) && reported.insert(&atom.name) {
-                    // A comparison with all names takes long.
-                    let similar = match reported.len() <= MAX_SUGGESTIONS {
-                        true => did_you_mean(&atom.name, known.iter().copied()),
-                        false => String::new(),
-                    };
-                    let message = format!("Nothing defines {}, so it never holds.{similar}", atom.name);
-                    findings.push(Finding::warning(Code::Undefined, atom.place, message));
-                }
-            });
-        }
-        self.findings.extend(findings);
-    }
-}
-
-/// Returns a question that suggests the most similar known name, if there is one.
-fn did_you_mean<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> String {
-    nearest(name, known).map_or_else(String::new, |similar| format!(" Did you mean `{similar}`?"))
 }
 
 /// Returns whether an atom is of a relation of the language, with its number of

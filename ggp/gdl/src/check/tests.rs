@@ -3,9 +3,11 @@ use super::*;
 /// A valid game of one step.
 const GAME: &str = "(role a) (init on) (legal a go) (next off) (<= terminal (true off)) (goal a 100)\n";
 
+/// Returns the findings about a text, except that most cases have names that no rule reads.
 fn found(text: &str) -> Vec<(Severity, Code, Option<Place>)> {
     let findings = check(text, &CheckOptions::default());
-    findings.into_iter().map(|finding| (finding.severity, finding.code, finding.place)).collect()
+    let others = findings.into_iter().filter(|finding| finding.code != Code::Unused);
+    others.map(|finding| (finding.severity, finding.code, finding.place)).collect()
 }
 
 /// Returns the findings about a statement that follows a valid game on the
@@ -73,6 +75,7 @@ fn warnings_leave_a_game_valid() {
     let cases = [
         ("(<= p (base on)) (base on)", Code::ReservedBody),
         ("(<= p missing)", Code::Undefined),
+        ("(<= p (true missing))", Code::UndefinedFluent),
         ("(<= (role a) (role a))", Code::Role),
         ("(<= p (q)) (q)", Code::EmptyArguments),
         ("(p (role a))", Code::KeywordAsTerm),
@@ -93,8 +96,23 @@ fn findings_suggest_the_most_similar_name() {
     ];
     for (statement, message) in cases {
         let findings = check(&format!("{GAME}{statement}"), &CheckOptions::default());
-        assert_eq!(findings[0].message, message, "{statement}");
+        assert!(findings.iter().any(|finding| finding.message == message), "{statement}: {findings:?}");
     }
+    let names = "(<= p (true offf)) (<= (legall a go) p) (init (mark 1)) (<= (next (mark 2)) (true (mrak 1)))";
+    let findings = check(&format!("{GAME}{names}"), &CheckOptions::default());
+    let findings: Vec<String> = findings.iter().map(Finding::to_string).collect();
+    assert_eq!(
+        findings,
+        [
+            "1:10: warning[unused]: No rule reads the fluent on.",
+            "2:7: warning[undefined-fluent]: No `init` or `next` makes the fluent offf, so it never holds. Did you mean \
+             `off`?",
+            "2:24: warning[unused]: No rule reads the relation legall. Did you mean `legal`?",
+            "2:47: warning[unused]: No rule reads the fluent mark. Did you mean `mrak`?",
+            "2:83: warning[undefined-fluent]: No `init` or `next` makes the fluent mrak, so it never holds. Did you mean \
+             `mark`?",
+        ]
+    );
     let misspelt = check(&GAME.replace("terminal", "terminl"), &CheckOptions::default());
     assert!(misspelt.iter().any(|found| found.message == "Nothing defines `terminal`. Did you mean `terminl`?"));
 }
@@ -103,8 +121,10 @@ fn findings_suggest_the_most_similar_name() {
 fn lenient_checks_make_arities_warnings() {
     let text = format!("{GAME}(p a) (p a b) (<= (q a)) (r (f a)) (r (f a b))");
     let lenient = CheckOptions { lenient: true, ..CheckOptions::default() };
-    let severities =
-        |options: &CheckOptions| check(&text, options).iter().map(|found| found.severity).collect::<Vec<_>>();
+    let severities = |options: &CheckOptions| {
+        let findings = check(&text, options).into_iter().filter(|finding| finding.code != Code::Unused);
+        findings.map(|found| found.severity).collect::<Vec<_>>()
+    };
     assert_eq!(severities(&CheckOptions::default()), [Severity::Error; 3]);
     assert_eq!(severities(&lenient), [Severity::Warning; 3]);
 }
@@ -169,10 +189,13 @@ fn random_play_finds_dynamic_errors() {
     for (rest, code) in cases {
         let text = format!("(role a) (init on) (next off) (goal a 0) {rest}");
         let text = if code == Code::NoLegalMove { text } else { text.replace(" (goal a 0)", "") };
-        assert_eq!(found(&text), [(Severity::Error, code, None)], "{text}");
+        let found: Vec<_> = found(&text).into_iter().filter(|found| found.0 == Severity::Error).collect();
+        let place = (code == Code::NoLegalMove).then_some(Place { line: 1, column: 42 });
+        assert_eq!(found, [(Severity::Error, code, place)], "{text}");
     }
     let endless = found("(role a) (init on) (next on) (legal a go) (<= terminal (true off)) (goal a 1)");
-    assert_eq!(endless, [(Severity::Warning, Code::NotPlayed, None)]);
+    let endless: Vec<Code> = endless.into_iter().map(|finding| finding.1).collect();
+    assert_eq!(endless, [Code::UndefinedFluent, Code::NotPlayed]);
 }
 
 /// Equality of terms disregards their places, so a term of the head restricts
@@ -241,7 +264,7 @@ fn a_rulesheet_that_every_engine_refuses_is_an_error() {
     let text = format!("(role a) (init (f {long})) (legal a go) (next off) (<= terminal (true off)) (goal a 100)");
     assert_eq!(found(&text), [(Severity::Error, Code::Refused, None)]);
     let lenient = check(&text, &CheckOptions { lenient: true, ..CheckOptions::default() });
-    assert!(lenient.iter().all(|finding| finding.severity == Severity::Error), "{lenient:?}");
+    assert!(has_error(&lenient), "{lenient:?}");
     // The prover nests 1,500 calls only; a network has no such bound.
     let deep: String = (0..2_000).map(|n| format!("(<= p{} p{n})", n + 1)).collect();
     let deep = format!("{deep} (<= p0 (true on)) (<= (legal a stay) p2000)");
@@ -249,5 +272,5 @@ fn a_rulesheet_that_every_engine_refuses_is_an_error() {
     let slow = CheckOptions { rows: 1, ..CheckOptions::default() };
     let pairs = format!("{GAME}(d 1) (d 2) (<= (legal a stay) (d ?x) (d ?y) (distinct ?x ?y))");
     let slow: Vec<Code> = check(&pairs, &slow).iter().map(|finding| finding.code).collect();
-    assert_eq!(slow, [Code::NotPlayed]);
+    assert!(slow.contains(&Code::NotPlayed), "{slow:?}");
 }
