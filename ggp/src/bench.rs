@@ -22,7 +22,7 @@ use rand::SeedableRng;
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 use sternhalma_game::{Game, Limits, Rng, SearchStats, derive_seed};
-use sternhalma_gdl::network::{LANES, LaneGame, Lanes, LanesError, Network, NetworkGame, Profile};
+use sternhalma_gdl::network::{LANES, Lanes, LanesError, Network, NetworkGame, Profile};
 use sternhalma_gdl::{GroundError, Prover, ProverError, Rules, RulesError};
 use thiserror::Error;
 
@@ -247,10 +247,11 @@ impl GameBench {
         searches: u64,
         options: &BenchOptions,
     ) -> Result<SearchRates, BenchError> {
-        let game = LaneGame::new(self.game()?);
+        let game = self.game()?;
+        let lanes = game.lanes().map_err(Clone::clone)?;
         let spent = in_threads(options, &|seed| {
             let seeds: Vec<u64> = (0..searches).map(|search| derive_seed(seed, search)).collect();
-            let searches = LockStep::new(&game, policy, seeds.into_iter());
+            let searches = LockStep::new(game, lanes, policy, seeds.into_iter());
             let mut searches = searches.ok_or_else(|| BenchError::NotLockStep { policy: policy.to_string() })?;
             let started = thread_time();
             while thread_time() - started < options.seconds {

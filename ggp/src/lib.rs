@@ -71,8 +71,8 @@ pub mod statistics;
 
 pub use policy::Policy;
 pub use sternhalma_game::{
-    Game, LimitChecker, Limits, MemoryBudget, MemoryUse, NOOP, Rng, SearchStats, Turn, derive_seed, features,
-    key_of_words, messages, param_table, util,
+    Game, LimitChecker, Limits, MemoryBudget, MemoryUse, NOOP, Rng, SearchState, SearchStats, Turn, derive_seed,
+    features, key_of_words, messages, param_table, util,
 };
 pub use sternhalma_gdl as gdl;
 pub use sternhalma_mcts::{self as mcts, Mcts, SearchResult, alpha_beta};

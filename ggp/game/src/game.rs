@@ -177,3 +177,91 @@ pub trait Game: Sync {
         goals.extend((0..self.roles()).map(|role| self.goal(state, role)));
     }
 }
+
+/// A state as a step of a search reads it: a state of the game, or as much of one as others that play it show.
+///
+/// The methods return what those of the same name of [`Game`] return. A search reads states of both kinds in one tree.
+pub trait SearchState<G: Game> {
+    /// Returns the roles whose moves lead to the next state.
+    fn turn(&self, game: &G) -> Turn;
+
+    /// Returns whether a role has a choice in a state that is not terminal.
+    fn has_choice(&self, game: &G, role: usize) -> bool;
+
+    /// Appends the legal moves of an acting role.
+    fn legal(&self, game: &G, role: usize, moves: &mut Vec<G::Move>);
+
+    /// Appends the legal moves that a playout considers.
+    fn playout_moves(&self, game: &G, role: usize, moves: &mut Vec<G::Move>);
+
+    /// Returns a uniformly random move of an acting role among the
+    /// [`playout_moves`](SearchState::playout_moves).
+    fn random_move(&self, game: &G, role: usize, moves: &mut Vec<G::Move>, rng: &mut Rng) -> Option<G::Move>;
+
+    /// Appends the number of the move that each role plays if the acting roles play `joint`.
+    fn numbers(&self, game: &G, joint: &[G::Move], numbers: &mut Vec<u32>);
+
+    /// Returns 64 bits that identify the state, or `None` if the search must not recognise it.
+    fn key(&self, game: &G) -> Option<u64>;
+
+    /// Returns whether the match is over.
+    fn is_terminal(&self, game: &G) -> bool;
+
+    /// Appends the goals of all roles in a terminal state, in order.
+    fn goals(&self, game: &G, goals: &mut Vec<u8>);
+
+    /// Returns the state of the game, or `None` if only the other methods know it.
+    fn whole(&self) -> Option<&G::State>;
+}
+
+impl<G: Game> SearchState<G> for G::State {
+    #[inline]
+    fn turn(&self, game: &G) -> Turn {
+        game.turn(self)
+    }
+
+    #[inline]
+    fn has_choice(&self, game: &G, role: usize) -> bool {
+        game.has_choice(self, role)
+    }
+
+    #[inline]
+    fn legal(&self, game: &G, role: usize, moves: &mut Vec<G::Move>) {
+        game.legal(self, role, moves);
+    }
+
+    #[inline]
+    fn playout_moves(&self, game: &G, role: usize, moves: &mut Vec<G::Move>) {
+        game.playout_moves(self, role, moves);
+    }
+
+    #[inline]
+    fn random_move(&self, game: &G, role: usize, moves: &mut Vec<G::Move>, rng: &mut Rng) -> Option<G::Move> {
+        game.random_move(self, role, moves, rng)
+    }
+
+    #[inline]
+    fn numbers(&self, game: &G, joint: &[G::Move], numbers: &mut Vec<u32>) {
+        game.numbers(self, joint, numbers);
+    }
+
+    #[inline]
+    fn key(&self, game: &G) -> Option<u64> {
+        game.key(self)
+    }
+
+    #[inline]
+    fn is_terminal(&self, game: &G) -> bool {
+        game.is_terminal(self)
+    }
+
+    #[inline]
+    fn goals(&self, game: &G, goals: &mut Vec<u8>) {
+        game.goals(self, goals);
+    }
+
+    #[inline]
+    fn whole(&self) -> Option<&G::State> {
+        Some(self)
+    }
+}

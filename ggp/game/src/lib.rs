@@ -25,7 +25,7 @@ pub mod param_table;
 mod rng;
 pub mod util;
 
-pub use game::{Game, NOOP, Turn, key_of_words};
+pub use game::{Game, NOOP, SearchState, Turn, key_of_words};
 pub use limits::{LimitChecker, Limits, SearchClock, SearchStats, SearchTask};
 pub use memory::{MemoryBudget, MemoryUse, Room, hash_table_bytes, reserve_within};
 pub use rng::{Rng, derive_seed};

@@ -2,21 +2,21 @@
 
 use sternhalma_game::Game;
 
-/// Decides whether a playout ends before the game does.
-pub trait Cutoff<G: Game> {
+/// Decides whether a playout ends before the game does. `V` is what it reads of states.
+pub trait Cutoff<G: Game, V = <G as Game>::State> {
     /// Returns whether the playout ends in `state`, which is not terminal. If
     /// the playout ends, sets the reward of each role. `moves` is the number of
     /// joint moves since the simulation left the tree.
-    fn cut(&mut self, game: &G, state: &G::State, moves: u32, rewards: &mut [f64]) -> bool;
+    fn cut(&mut self, game: &G, state: &V, moves: u32, rewards: &mut [f64]) -> bool;
 }
 
 /// Plays every playout to the end of the game.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ToTheEnd;
 
-impl<G: Game> Cutoff<G> for ToTheEnd {
+impl<G: Game, V> Cutoff<G, V> for ToTheEnd {
     #[inline]
-    fn cut(&mut self, _: &G, _: &G::State, _: u32, _: &mut [f64]) -> bool {
+    fn cut(&mut self, _: &G, _: &V, _: u32, _: &mut [f64]) -> bool {
         false
     }
 }

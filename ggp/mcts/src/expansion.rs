@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use sternhalma_game::{Game, SearchStats, key_of_words};
+use sternhalma_game::{Game, SearchState, SearchStats, key_of_words};
 
 use super::config::MAX_EDGES;
 use super::simulation::SimulationPosition;
@@ -19,15 +19,18 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     /// Returns the place of a simulation after a joint move of `node`: at a
     /// node that is known, or beyond the tree. May add the state as a node, at
     /// which the playout begins.
-    pub(super) fn expand(
+    pub(super) fn expand<V: SearchState<G>>(
         &mut self,
         simulation: &mut Simulation,
         game: &G,
-        state: &G::State,
+        state: &V,
         node: NodeId,
         first_edge: usize,
         spent: &mut SearchStats,
-    ) -> SimulationPosition {
+    ) -> SimulationPosition
+    where
+        S: Selection<G, V>,
+    {
         let edges = &simulation.edges[first_edge..];
         if let Some(child) = self.tree.child(node, edges) {
             return SimulationPosition::Node(child);
@@ -37,7 +40,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         if followed.is_none_or(|visits| visits < self.config.expansion_threshold) {
             return SimulationPosition::Playout;
         }
-        let key = if self.config.transpositions { game.key(state) } else { None };
+        let key = if self.config.transpositions { state.key(game) } else { None };
         let key = key.map(|key| node_key(key, self.plies + simulation.path.len() as u64));
         if let Some(known) = key.and_then(|key| self.tree.find(key)) {
             self.tree.set_child(node, edges, known);

@@ -64,7 +64,9 @@ pub use params::PerRole;
 pub use params::{ParamOverrides, PlayoutKind};
 pub use playout::{Playout, RandomPlayout};
 pub use search::{Mcts, SearchResult};
-pub use selection::{Grave, GraveForm, GraveSettings, MoveEvaluator, NodeVisit, Prior, Puct, Selection, Uct};
+pub use selection::{
+    EdgeValues, Grave, GraveForm, GraveSettings, MoveEvaluator, NodeVisit, Prior, Puct, Selection, Uct,
+};
 pub use simulation::{Simulation, StepAction};
 pub use stats::MoveStats;
 pub use sternhalma_game::SearchClock;

@@ -1,6 +1,6 @@
 //! The moves before a state: those of the simulation, and the last ones of the match.
 
-use sternhalma_game::{Game, NOOP};
+use sternhalma_game::{Game, NOOP, SearchState};
 
 /// The number of joint moves of the match that are kept.
 const HISTORY: usize = 2;
@@ -101,10 +101,10 @@ impl MoveHistory {
     /// Adds the joint move that will be played in a state. With `with_waits`,
     /// marks the roles that have no choice there.
     #[inline]
-    pub fn record<G: Game>(&mut self, game: &G, state: &G::State, joint: &[G::Move], with_waits: bool) {
-        self.push(|numbers| game.numbers(state, joint, numbers));
+    pub fn record<G: Game>(&mut self, game: &G, state: &impl SearchState<G>, joint: &[G::Move], with_waits: bool) {
+        self.push(|numbers| state.numbers(game, joint, numbers));
         if with_waits {
-            self.mark_waits(|role| !game.has_choice(state, role));
+            self.mark_waits(|role| !state.has_choice(game, role));
         }
     }
 

@@ -9,7 +9,8 @@ use super::node_rewards::NodeRewards;
 use super::tree::{EdgeId, Tree};
 use super::tuning::{Tuners, Tuning};
 use super::{
-    Cutoff, Decision, MctsConfig, MoveHistory, MoveStats, Playout, RandomPlayout, Selection, Simulation, ToTheEnd, Uct,
+    Cutoff, Decision, EdgeValues, MctsConfig, MoveHistory, MoveStats, Playout, RandomPlayout, Selection, Simulation,
+    ToTheEnd, Uct,
 };
 
 /// The result of a search for one role.
@@ -68,7 +69,7 @@ impl<M: PartialEq> SearchResult<M> {
 /// assert_eq!(result.best, 2);
 /// ```
 #[derive(Debug)]
-pub struct Mcts<G: Game, S: Selection<G>, P, C> {
+pub struct Mcts<G: Game, S: EdgeValues, P, C> {
     pub(super) selection: S,
     pub(super) playout: P,
     pub(super) cutoff: C,

@@ -1,7 +1,7 @@
 //! The steps of a simulation: selection in the tree, and playout beyond it.
 
 use rand::RngExt;
-use sternhalma_game::{Game, LimitChecker};
+use sternhalma_game::{Game, LimitChecker, SearchState};
 
 use super::search::Scratch;
 use super::simulation::SimulationPosition;
@@ -71,18 +71,25 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         }
     }
 
+    fn skips_waits(&self) -> bool {
+        self.playout.skips_waits()
+    }
+
     /// Takes the next step of a simulation, which is in `state`.
-    pub fn step(
+    pub fn step<V: SearchState<G>>(
         &mut self,
         simulation: &mut Simulation,
         game: &G,
-        state: &G::State,
+        state: &V,
         checker: &mut LimitChecker,
-    ) -> StepAction {
+    ) -> StepAction
+    where
+        S: Selection<G, V>,
+        P: Playout<G, V>,
+        C: Cutoff<G, V>,
+    {
         self.use_parameters(simulation);
-        if P::WATCHES {
-            self.playout.watch(game, state);
-        }
+        self.playout.watch(game, state);
         if let SimulationPosition::Below { node, first_edge } = simulation.position {
             simulation.position = self.expand(simulation, game, state, node, first_edge, &mut checker.spent);
         }
@@ -97,7 +104,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
                 self.choose_in_tree(simulation, game, state, node);
                 simulation.tree_moves += 1;
             }
-            _ if game.is_terminal(state) => {
+            _ if state.is_terminal(game) => {
                 self.reward(simulation, game, state);
                 if self.config.solver && simulation.playout_moves == 0 {
                     simulation.proved = simulation.added;
@@ -121,8 +128,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             }
         }
         if Self::RECORDS {
-            let skips_waits = self.playout.skips_waits();
-            simulation.history.record(game, state, &self.scratch.joint, skips_waits);
+            simulation.history.record(game, state, &self.scratch.joint, self.skips_waits());
         }
         StepAction::Play
     }
@@ -130,15 +136,18 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     /// Appends the move number of each role for the joint move that the last
     /// [`step`](Mcts::step) chose in `state` for this simulation.
     #[inline]
-    pub fn move_numbers(&self, simulation: &Simulation, game: &G, state: &G::State, numbers: &mut Vec<u32>) {
+    pub fn move_numbers(&self, simulation: &Simulation, game: &G, state: &impl SearchState<G>, numbers: &mut Vec<u32>) {
         match Self::RECORDS {
             true => numbers.extend_from_slice(simulation.history.last()),
-            false => game.numbers(state, &self.scratch.joint, numbers),
+            false => state.numbers(game, &self.scratch.joint, numbers),
         }
     }
 
     /// Chooses a joint move at a node that is not a leaf.
-    fn choose_in_tree(&mut self, simulation: &mut Simulation, game: &G, state: &G::State, node: NodeId) {
+    fn choose_in_tree<V>(&mut self, simulation: &mut Simulation, game: &G, state: &V, node: NodeId)
+    where
+        P: Playout<G, V>,
+    {
         let first_edge = simulation.edges.len();
         self.scratch.joint.clear();
         let visit = |node: NodeId| NodeVisit { node, visits: self.tree.nodes[node as usize].visits };
@@ -150,7 +159,10 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         self.selection.enter(visit);
         let turn = self.tree.nodes[node as usize].turn;
         for (seat, role) in turn.acting(game.roles()).enumerate() {
-            let edge = self.select(simulation, game, state, visit, seat, role);
+            let edge = match self.select(visit, seat, role) {
+                Some(edge) => edge,
+                None => self.choose_untried(simulation, game, state, self.tree.edges_of(node, seat), role),
+            };
             simulation.edges.push(edge as EdgeId);
             self.scratch.joint.push(self.tree.edges[edge].mv);
         }
@@ -166,18 +178,10 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         simulation.position = SimulationPosition::Below { node, first_edge };
     }
 
-    /// Returns the edge that the simulation follows for a role: an untried one
-    /// while there are any, unless the selection values them.
+    /// Returns the edge that the simulation follows for a role, or `None` if it must try an edge without visits
+    /// first.
     #[inline]
-    fn select(
-        &mut self,
-        simulation: &Simulation,
-        game: &G,
-        state: &G::State,
-        visit: NodeVisit,
-        seat: usize,
-        role: usize,
-    ) -> usize {
+    fn select(&mut self, visit: NodeVisit, seat: usize, role: usize) -> Option<usize> {
         let range = self.tree.edges_of(visit.node, seat);
         let edges = &self.tree.edges[range.clone()];
         let all_valued = self.selection.values_untried();
@@ -188,7 +192,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         let mut best = (f64::NEG_INFINITY, 0);
         for (index, edge) in edges.iter().enumerate() {
             if edge.stats.visits == 0 && !all_valued {
-                return range.start + self.choose_untried(simulation, game, state, range, role);
+                return None;
             }
             let value = self.selection.value(prepared, edge.stats, edge.data);
             if value > best.0 {
@@ -204,43 +208,50 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             let index = if count > 1 { self.rng.random_range(0..count) } else { 0 };
             best.1 = values.iter().enumerate().filter(near).nth(index).map_or(best.1, |(index, _)| index);
         }
-        range.start + best.1
+        Some(range.start + best.1)
     }
 
     /// Returns which of a role's edges to try, among those without visits.
-    fn choose_untried(
+    fn choose_untried<V>(
         &mut self,
         simulation: &Simulation,
         game: &G,
-        state: &G::State,
-        edges: std::ops::Range<usize>,
+        state: &V,
+        range: std::ops::Range<usize>,
         role: usize,
-    ) -> usize {
+    ) -> usize
+    where
+        P: Playout<G, V>,
+    {
         let Scratch { moves, untried, .. } = &mut self.scratch;
         untried.clear();
         moves.clear();
-        let edges = self.tree.edges[edges].iter().enumerate();
+        let edges = self.tree.edges[range.clone()].iter().enumerate();
         for (index, edge) in edges.filter(|(_, edge)| edge.stats.visits == 0) {
             untried.push(index);
             moves.push(edge.mv);
         }
-        untried[self.playout.choose_untried(game, state, role, moves, &simulation.history, &mut self.rng)]
+        let choice = self.playout.choose_untried(game, state, role, moves, &simulation.history, &mut self.rng);
+        range.start + untried[choice]
     }
 
     /// Chooses a joint move beyond the tree.
     #[inline]
-    fn choose_in_playout(&mut self, simulation: &Simulation, game: &G, state: &G::State) {
+    fn choose_in_playout<V: SearchState<G>>(&mut self, simulation: &Simulation, game: &G, state: &V)
+    where
+        P: Playout<G, V>,
+    {
         let Mcts { playout, rng, scratch, .. } = self;
         scratch.joint.clear();
-        let acting = game.turn(state).acting(game.roles());
+        let acting = state.turn(game).acting(game.roles());
         scratch.joint.extend(acting.map(|role| playout.choose(game, state, role, &simulation.history, rng)));
     }
 
     /// Sets the rewards of a terminal state.
-    fn reward(&mut self, simulation: &mut Simulation, game: &G, state: &G::State) {
+    fn reward(&mut self, simulation: &mut Simulation, game: &G, state: &impl SearchState<G>) {
         let goals = &mut self.scratch.goals;
         goals.clear();
-        game.goals(state, goals);
+        state.goals(game, goals);
         simulation.rewards.clear();
         simulation.rewards.extend(goals.iter().map(|&goal| f64::from(goal) / 100.0));
     }

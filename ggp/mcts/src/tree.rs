@@ -4,7 +4,7 @@ use std::num::{NonZeroU16, NonZeroU32};
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
-use sternhalma_game::{Game, Turn, hash_table_bytes, reserve_within};
+use sternhalma_game::{Game, SearchState, Turn, hash_table_bytes, reserve_within};
 
 use super::{MoveStats, Selection};
 
@@ -133,20 +133,20 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
     }
 
     /// Adds a node with the moves of each acting role. A terminal state has no moves.
-    pub fn add<G: Game<Move = M>>(
+    pub fn add<G: Game<Move = M>, V: SearchState<G>>(
         &mut self,
         game: &G,
-        state: &G::State,
+        state: &V,
         moves: &mut Vec<M>,
-        selection: &mut impl Selection<G, EdgeData = N>,
+        selection: &mut impl Selection<G, V, EdgeData = N>,
     ) -> NodeId {
         let id = self.nodes.len() as NodeId;
         let first_edge = self.edges.len() as u32;
-        let turn = game.turn(state);
+        let turn = state.turn(game);
         let mut add_role = |role| {
             moves.clear();
-            if !game.is_terminal(state) {
-                game.legal(state, role, moves);
+            if !state.is_terminal(game) {
+                state.legal(game, role, moves);
             }
             let edge = |(&mv, &data)| Edge { mv, stats: MoveStats::default(), data, child: None };
             self.edges.extend(moves.iter().zip(selection.edge_data(game, state, role, moves)).map(edge));

@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::SyncSender;
 
 use sternhalma_game::{SearchClock, SearchStats};
-use sternhalma_gdl::network::{LANES, LaneGame, LaneState};
+use sternhalma_gdl::network::{LANES, LaneGame, NetworkGame, NetworkState};
 use sternhalma_mcts::SearchResult;
 
 use super::run::{GameQueue, PlayedGame, run_workers};
 use super::session::{GameSession, RoleTask, TaskKind};
 use super::{GameId, GameRecord, Opening, RoleFault, Schedule, SearchValue, Standings};
 use crate::Policy;
-use crate::batch::{BoxedLaneSearch, LaneSearch, LockStepSearches};
+use crate::batch::{LaneSearch, LockStepSearches, ResumableSearch};
 use crate::policy::RandomAgent;
 
 /// Rounds of simulation steps between two checks for cancelled games.
@@ -22,7 +22,9 @@ const CANCEL_CHECK_INTERVAL: u32 = 64;
 #[derive(Clone, Copy)]
 pub struct LockStepSetup<'a> {
     /// The game.
-    pub game: &'a LaneGame,
+    pub game: &'a NetworkGame,
+    /// The game in lanes.
+    pub lanes: &'a LaneGame,
     /// The policy of each entrant.
     pub policies: &'a [Policy],
     /// The number of simultaneous games, over all threads.
@@ -81,12 +83,12 @@ enum RolePlayer {
     /// A random player, which answers immediately.
     Random(RandomAgent<u32>),
     /// A search player; `None` while its search runs.
-    Search(Option<BoxedLaneSearch>),
+    Search(Option<Box<dyn ResumableSearch>>),
 }
 
 /// A game in progress.
 struct LockStepGame<'a> {
-    session: GameSession<'a, LaneGame>,
+    session: GameSession<'a, NetworkGame>,
     /// By role.
     players: Vec<RolePlayer>,
     /// The number of running searches.
@@ -105,7 +107,7 @@ struct SearchTag {
 /// A thread that plays many games.
 struct LockStepWorker<'b, 'h> {
     setup: LockStepSetup<'b>,
-    queue: &'b GameQueue<'h, LaneGame>,
+    queue: &'b GameQueue<'h, NetworkGame>,
     sender: &'b SyncSender<PlayedGame>,
     searches: LockStepSearches<'b, SearchTag>,
     /// By slot.
@@ -115,12 +117,12 @@ struct LockStepWorker<'b, 'h> {
 impl<'b, 'h> LockStepWorker<'b, 'h> {
     fn new(
         setup: LockStepSetup<'b>,
-        queue: &'b GameQueue<'h, LaneGame>,
+        queue: &'b GameQueue<'h, NetworkGame>,
         sender: &'b SyncSender<PlayedGame>,
         games: usize,
     ) -> LockStepWorker<'b, 'h> {
         let games = (0..games).map(|_| None).collect();
-        LockStepWorker { setup, queue, sender, searches: LockStepSearches::new(setup.game, LANES), games }
+        LockStepWorker { setup, queue, sender, searches: LockStepSearches::new(setup.game, setup.lanes, LANES), games }
     }
 
     /// Plays games until the queue is empty.
@@ -148,7 +150,7 @@ impl<'b, 'h> LockStepWorker<'b, 'h> {
         }
     }
 
-    fn new_game(&self, id: GameId, opening: Opening<LaneState>) -> LockStepGame<'b> {
+    fn new_game(&self, id: GameId, opening: Opening<NetworkState>) -> LockStepGame<'b> {
         let session = GameSession::new(self.setup.game, None, self.queue.schedule, id, opening);
         let player = |(role, entrant): (usize, usize)| {
             let (policy, seed) = (&self.setup.policies[entrant], session.seed(role));
@@ -230,7 +232,7 @@ impl<'b, 'h> LockStepWorker<'b, 'h> {
     }
 
     /// Ends a game, and sends its record unless the game is cancelled.
-    fn end(&mut self, slot: usize, record: impl FnOnce(GameSession<'b, LaneGame>) -> GameRecord) {
+    fn end(&mut self, slot: usize, record: impl FnOnce(GameSession<'b, NetworkGame>) -> GameRecord) {
         let Some(game) = self.games[slot].take() else { return };
         if !self.queue.cancelled(game.session.id).load(Relaxed) {
             // The send fails only when the run has ended.
@@ -253,7 +255,7 @@ impl<'b, 'h> LockStepWorker<'b, 'h> {
 
 impl LockStepGame<'_> {
     /// Plays the chosen moves, if the tasks were to choose moves.
-    fn play_moves(&mut self, game: &LaneGame) {
+    fn play_moves(&mut self, game: &NetworkGame) {
         let Some(joint) = self.session.play() else { return };
         for player in &mut self.players {
             if let RolePlayer::Search(resumable) = player {

@@ -1,6 +1,7 @@
 //! Rulesheets and policies as the backend of a tournament.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use serde_json::{Value, json};
@@ -71,14 +72,14 @@ pub fn rules_backend(
     let digest = sheet.digest().to_owned();
     let Some(network) = network else {
         let limits = ProverLimits { memory: memory.part(memory.limit() / 2), ..ProverLimits::default() };
-        let game = ProverGame::bounded(rules, &limits).map_err(rules_error)?;
+        let game = Arc::new(ProverGame::bounded(rules, &limits).map_err(rules_error)?);
         return Ok(Box::new(RulesBackend { game, engine: "prover", digest, policies, lock_step: None, notice }));
     };
-    let game = NetworkGame::new(network).with_rules(rules.clone()).within(memory);
+    let game = Arc::new(NetworkGame::new(network).with_rules(rules.clone()).within(memory));
     let lock_step = match engine {
         RulesEngine::LockStep(games) => {
-            let lanes = LaneGame::new(&game).within(memory);
-            Some((lanes.map_err(rules_error)?, games))
+            let lanes = game.lanes().map_err(|error| rules_error(error.clone()))?.clone();
+            Some(LockStepGames { game: game.clone(), lanes, games })
         }
         _ => None,
     };
@@ -100,18 +101,25 @@ pub(super) fn replace_rules_by_digest(game: &mut Value) {
 
 /// A rulesheet and its players.
 struct RulesBackend<G> {
-    game: G,
+    game: Arc<G>,
     /// The name of the engine in logs.
     engine: &'static str,
     digest: String,
     policies: Vec<Policy>,
-    /// For games in lock step: the game in lanes, and the number of simultaneous games or 0.
-    lock_step: Option<(LaneGame, usize)>,
+    lock_step: Option<LockStepGames>,
     /// The reason why there is no network, if the prover plays in its place.
     notice: Option<String>,
 }
 
-impl<G: PolicyGame + Reasoner> Backend for RulesBackend<G> {
+/// Games in lock step.
+struct LockStepGames {
+    game: Arc<NetworkGame>,
+    lanes: Arc<LaneGame>,
+    /// The number of simultaneous games, or 0.
+    games: usize,
+}
+
+impl<G: PolicyGame + Reasoner + Send> Backend for RulesBackend<G> {
     fn game(&self) -> Value {
         json!({ "engine": self.engine, "rules": self.digest })
     }
@@ -138,14 +146,14 @@ impl<G: PolicyGame + Reasoner> Backend for RulesBackend<G> {
     }
 
     fn concurrency(&self, threads: NonZeroUsize) -> NonZeroUsize {
-        match self.lock_step {
-            Some((_, games)) => NonZeroUsize::new(games).unwrap_or(threads.saturating_mul(GAMES_PER_THREAD)),
+        match &self.lock_step {
+            Some(lock_step) => NonZeroUsize::new(lock_step.games).unwrap_or(threads.saturating_mul(GAMES_PER_THREAD)),
             None => threads,
         }
     }
 
     fn check_openings(&self, schedule: &Schedule, stop: &AtomicBool) -> Result<(), ArenaError> {
-        Ok(check_openings(&self.game, schedule, stop)?)
+        Ok(check_openings(&*self.game, schedule, stop)?)
     }
 
     fn play(
@@ -155,14 +163,15 @@ impl<G: PolicyGame + Reasoner> Backend for RulesBackend<G> {
         stop: &AtomicBool,
         observer: &mut GameObserver<'_>,
     ) -> Result<(), ArenaError> {
-        if let Some((game, _)) = &self.lock_step {
-            let setup = LockStepSetup { game, policies: &self.policies, games: self.concurrency(threads) };
+        if let Some(LockStepGames { game, lanes, .. }) = &self.lock_step {
+            let games = self.concurrency(threads);
+            let setup = LockStepSetup { game, lanes, policies: &self.policies, games };
             return run_in_lock_step(setup, standings, threads, stop, observer);
         }
         let contestants = |entrant: usize| -> Result<Box<dyn Contestant<G>>, String> {
             Ok(Box::new(PolicyPlayer::new(self.policies[entrant].clone())))
         };
-        let setup = TournamentSetup { game: &self.game, contestants: &contestants, adjudicator: None };
+        let setup = TournamentSetup { game: &*self.game, contestants: &contestants, adjudicator: None };
         run(&setup, standings, threads, stop, observer)
     }
 }

@@ -1,20 +1,20 @@
 //! The driver of simulations whose states are stepped together.
 
-use sternhalma_gdl::network::{LANES, LaneGame, LaneState, LaneStates, Seats};
+use sternhalma_gdl::network::{LANES, LaneGame, LaneStates, LaneView, NetworkState, Seats};
 
 use super::resumable::StepOutcome;
 
 /// Simulations that a [`LaneDriver`] steps, each at its own seat.
 pub(crate) trait SeatSearch {
     /// Returns the state in which the simulations of a seat begin.
-    fn root(&self, seat: usize) -> &LaneState;
+    fn root(&self, seat: usize) -> &NetworkState;
 
     /// Returns whether the next step of a seat may need the [key](sternhalma_game::Game::key) of its state.
     fn needs_key(&self, seat: usize) -> bool;
 
     /// Takes the next step of the simulation at a seat, which is in `state`. To
     /// play, it sets `numbers` to the move numbers of all roles.
-    fn step(&mut self, game: &LaneGame, seat: usize, state: &LaneState, numbers: &mut Vec<u32>) -> StepOutcome;
+    fn step(&mut self, seat: usize, state: &LaneView, numbers: &mut Vec<u32>) -> StepOutcome;
 }
 
 /// Steps the simulations at up to 512 seats.
@@ -53,13 +53,8 @@ impl<'a> LaneDriver<'a> {
         }
     }
 
-    /// Returns the game.
-    pub fn game(&self) -> &'a LaneGame {
-        self.game
-    }
-
     /// Goes to the phase of a state. No seat may be in use.
-    pub fn skip_to(&mut self, root: &LaneState) {
+    pub fn skip_to(&mut self, root: &NetworkState) {
         while self.states.phase() != self.game.phase_of(root) {
             self.states.pass();
         }
@@ -73,7 +68,7 @@ impl<'a> LaneDriver<'a> {
     }
 
     /// Seats a simulation that begins at `root`, which is not terminal.
-    pub fn seat(&mut self, seat: usize, root: &LaneState) {
+    pub fn seat(&mut self, seat: usize, root: &NetworkState) {
         self.phases[seat] = self.game.phase_of(root);
         self.seats = self.seats.max(seat + 1);
         self.new[self.phases[seat]].push(seat);
@@ -101,7 +96,7 @@ impl<'a> LaneDriver<'a> {
         self.new[phase] = new;
         for seat in ended.iter() {
             let with_key = searches.needs_key(seat);
-            let action = searches.step(self.game, seat, self.states.end(seat, with_key), &mut self.numbers);
+            let action = searches.step(seat, self.states.end(seat, with_key), &mut self.numbers);
             self.leave(seat, action);
         }
         let returning = std::mem::replace(&mut self.returning[phase], Seats::NONE);
@@ -131,7 +126,7 @@ impl<'a> LaneDriver<'a> {
                 continue;
             }
             let with_key = searches.needs_key(seat);
-            match searches.step(self.game, seat, self.states.view(seat, with_key), &mut self.numbers) {
+            match searches.step(seat, self.states.view(seat, with_key), &mut self.numbers) {
                 StepOutcome::Play => self.states.play(seat, &self.numbers),
                 action => self.leave(seat, action),
             }

@@ -4,23 +4,20 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use sternhalma_game::{Limits, SearchStats};
-use sternhalma_gdl::network::{LANES, LaneGame, LaneState};
+use sternhalma_gdl::network::{LANES, LaneGame, LaneView, NetworkGame, NetworkState};
 use sternhalma_mcts::{SearchClock, SearchResult};
 
 use super::lane_driver::{LaneDriver, SeatSearch};
 use super::resumable::{ResumableSearch, StepOutcome};
-
-/// A search of a [`LaneGame`].
-pub(crate) type BoxedLaneSearch = Box<dyn ResumableSearch<LaneGame>>;
 
 /// A search that [`LockStepSearches`] runs, or has run.
 pub(crate) struct LaneSearch<T> {
     /// The caller's name for the search.
     pub tag: T,
     /// The search itself.
-    pub resumable: BoxedLaneSearch,
+    pub resumable: Box<dyn ResumableSearch>,
     /// The state that is searched.
-    pub root: LaneState,
+    pub root: NetworkState,
     limits: Limits,
     clock: SearchClock,
     /// The search's share of the time, in seconds.
@@ -30,7 +27,13 @@ pub(crate) struct LaneSearch<T> {
 impl<T> LaneSearch<T> {
     /// Creates a search from a state that is not terminal. The limits are of
     /// playouts and expansions only.
-    pub fn new(tag: T, resumable: BoxedLaneSearch, root: LaneState, limits: Limits, clock: SearchClock) -> Self {
+    pub fn new(
+        tag: T,
+        resumable: Box<dyn ResumableSearch>,
+        root: NetworkState,
+        limits: Limits,
+        clock: SearchClock,
+    ) -> Self {
         LaneSearch { tag, resumable, root, limits, clock, seconds: 0.0 }
     }
 
@@ -41,7 +44,7 @@ impl<T> LaneSearch<T> {
     }
 
     /// Returns the result for a role that acts in the state that was searched.
-    pub fn result(&self, game: &LaneGame, role: usize) -> SearchResult<u32> {
+    pub fn result(&self, game: &NetworkGame, role: usize) -> SearchResult<u32> {
         SearchResult { spent: self.spent(), ..self.resumable.result(game, &self.root, role) }
     }
 }
@@ -50,14 +53,15 @@ impl<T> LaneSearch<T> {
 /// Each search runs the simulations that it would run alone.
 pub(crate) struct LockStepSearches<'a, T> {
     driver: LaneDriver<'a>,
-    seats: Seated<T>,
+    seats: Seated<'a, T>,
     /// Searches that wait for a seat.
     queue: VecDeque<LaneSearch<T>>,
     read: Instant,
 }
 
 /// The searches that have a seat, and those that have left theirs.
-struct Seated<T> {
+struct Seated<'a, T> {
+    game: &'a NetworkGame,
     seats: Vec<Option<LaneSearch<T>>>,
     free: Vec<usize>,
     ended: Vec<LaneSearch<T>>,
@@ -68,11 +72,12 @@ struct Seated<T> {
 
 impl<'a, T> LockStepSearches<'a, T> {
     /// Creates `seats` empty seats, 1 to 512.
-    pub fn new(game: &'a LaneGame, seats: usize) -> LockStepSearches<'a, T> {
+    pub fn new(game: &'a NetworkGame, lanes: &'a LaneGame, seats: usize) -> LockStepSearches<'a, T> {
         let seats = seats.clamp(1, LANES);
         LockStepSearches {
-            driver: LaneDriver::new(game),
+            driver: LaneDriver::new(lanes),
             seats: Seated {
+                game,
                 seats: (0..seats).map(|_| None).collect(),
                 free: (0..seats).rev().collect(),
                 ended: Vec::new(),
@@ -127,7 +132,7 @@ impl<'a, T> LockStepSearches<'a, T> {
             && let Some(seat) = self.seats.free.pop()
             && let Some(mut search) = self.queue.pop_front()
         {
-            search.resumable.begin_search(self.driver.game(), &search.root, search.limits, search.clock);
+            search.resumable.begin_search(self.seats.game, &search.root, search.limits, search.clock);
             search.seconds = -self.seats.shared;
             self.driver.seat(seat, &search.root);
             self.seats.seats[seat] = Some(search);
@@ -141,14 +146,14 @@ impl<'a, T> LockStepSearches<'a, T> {
     }
 }
 
-impl<T> Seated<T> {
+impl<T> Seated<'_, T> {
     fn under_way(&self) -> usize {
         self.seats.len() - self.free.len()
     }
 }
 
-impl<T> SeatSearch for Seated<T> {
-    fn root(&self, seat: usize) -> &LaneState {
+impl<T> SeatSearch for Seated<'_, T> {
+    fn root(&self, seat: usize) -> &NetworkState {
         &self.seats[seat].as_ref().expect("a seat that begins has a search").root
     }
 
@@ -156,9 +161,9 @@ impl<T> SeatSearch for Seated<T> {
         self.seats[seat].as_ref().is_some_and(|search| search.resumable.needs_key())
     }
 
-    fn step(&mut self, game: &LaneGame, seat: usize, state: &LaneState, numbers: &mut Vec<u32>) -> StepOutcome {
+    fn step(&mut self, seat: usize, state: &LaneView, numbers: &mut Vec<u32>) -> StepOutcome {
         let Some(search) = &mut self.seats[seat] else { return StepOutcome::Finished };
-        match search.resumable.step(game, state, numbers) {
+        match search.resumable.step(self.game, state, numbers) {
             StepOutcome::Finished => {}
             outcome => return outcome,
         }

@@ -11,8 +11,8 @@ mod lock_step;
 mod resumable;
 mod tree_parallel;
 
-pub(crate) use lock_step::{BoxedLaneSearch, LaneSearch, LockStepSearches};
-pub(crate) use resumable::{ResumableMcts, ResumableSearch};
+pub(crate) use lock_step::{LaneSearch, LockStepSearches};
+pub(crate) use resumable::{LanePlayout, LaneSelection, ResumableMcts, ResumableSearch};
 pub use tree_parallel::Parallelism;
 pub(crate) use tree_parallel::TreeParallel;
 #[cfg(test)]

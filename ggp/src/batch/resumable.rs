@@ -1,7 +1,24 @@
 //! Searches whose states the caller steps.
 
-use sternhalma_game::{Game, LimitChecker, Limits, SearchStats};
+use sternhalma_game::{LimitChecker, Limits, SearchStats};
+use sternhalma_gdl::network::{LaneView, NetworkGame, NetworkState};
 use sternhalma_mcts::{Mcts, Playout, SearchClock, SearchResult, Selection, Simulation, StepAction, ToTheEnd};
+
+/// A selection that reads whole states and states in lanes.
+pub(crate) trait LaneSelection:
+    Selection<NetworkGame, NetworkState> + Selection<NetworkGame, LaneView> + Send
+{
+}
+
+impl<S> LaneSelection for S where S: Selection<NetworkGame, NetworkState> + Selection<NetworkGame, LaneView> + Send {}
+
+/// A playout that reads whole states and states in lanes.
+pub(crate) trait LanePlayout:
+    Playout<NetworkGame, NetworkState> + Playout<NetworkGame, LaneView> + Send
+{
+}
+
+impl<P: Playout<NetworkGame, NetworkState> + Playout<NetworkGame, LaneView> + Send> LanePlayout for P {}
 
 /// The outcome of a step of a [`ResumableSearch`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,56 +37,56 @@ pub(crate) enum StepOutcome {
 /// root to [`step`](ResumableSearch::step), then the state after the joint move
 /// that it returns, and so on. The simulations are those that
 /// [`Mcts::think`] runs with the same limits.
-pub(crate) trait ResumableSearch<G: Game>: Send {
+pub(crate) trait ResumableSearch: Send {
     /// Begins the match.
-    fn begin(&mut self, game: &G, state: &G::State);
+    fn begin(&mut self, game: &NetworkGame, state: &NetworkState);
 
     /// Follows the moves of the acting roles.
-    fn advance(&mut self, game: &G, joint: &[G::Move]);
+    fn advance(&mut self, game: &NetworkGame, joint: &[u32]);
 
     /// Begins to search a state that is not terminal. The limits are of
     /// playouts and expansions only.
-    fn begin_search(&mut self, game: &G, state: &G::State, limits: Limits, clock: SearchClock);
+    fn begin_search(&mut self, game: &NetworkGame, state: &NetworkState, limits: Limits, clock: SearchClock);
 
-    /// Returns whether the next step may need the [key](Game::key) of its state.
+    /// Returns whether the next step may need the [key](sternhalma_game::Game::key) of its state.
     fn needs_key(&self) -> bool;
 
     /// Takes a step in a state. If the simulation plays, sets `numbers` to the
     /// move numbers of all roles.
-    fn step(&mut self, game: &G, state: &G::State, numbers: &mut Vec<u32>) -> StepOutcome;
+    fn step(&mut self, game: &NetworkGame, state: &LaneView, numbers: &mut Vec<u32>) -> StepOutcome;
 
     /// Returns what the search has spent so far, except the time.
     fn spent(&self) -> SearchStats;
 
     /// Returns the result for a role that acts in the state that was searched.
-    fn result(&self, game: &G, state: &G::State, role: usize) -> SearchResult<G::Move>;
+    fn result(&self, game: &NetworkGame, state: &NetworkState, role: usize) -> SearchResult<u32>;
 }
 
 /// An [`Mcts`] whose states the caller steps.
-pub(crate) struct ResumableMcts<G: Game, S: Selection<G>, P> {
-    mcts: Mcts<G, S, P, ToTheEnd>,
+pub(crate) struct ResumableMcts<S: LaneSelection, P> {
+    mcts: Mcts<NetworkGame, S, P, ToTheEnd>,
     checker: LimitChecker<'static>,
     /// The simulation under way.
     simulation: Option<Simulation>,
 }
 
-impl<G: Game, S: Selection<G>, P: Playout<G>> ResumableMcts<G, S, P> {
+impl<S: LaneSelection, P: LanePlayout> ResumableMcts<S, P> {
     /// Creates a search that has not begun.
-    pub fn new(mcts: Mcts<G, S, P, ToTheEnd>) -> ResumableMcts<G, S, P> {
+    pub fn new(mcts: Mcts<NetworkGame, S, P, ToTheEnd>) -> ResumableMcts<S, P> {
         ResumableMcts { mcts, checker: LimitChecker::counting(Limits::default()), simulation: None }
     }
 }
 
-impl<G: Game, S: Selection<G> + Send, P: Playout<G> + Send> ResumableSearch<G> for ResumableMcts<G, S, P> {
-    fn begin(&mut self, game: &G, state: &G::State) {
+impl<S: LaneSelection, P: LanePlayout> ResumableSearch for ResumableMcts<S, P> {
+    fn begin(&mut self, game: &NetworkGame, state: &NetworkState) {
         self.mcts.begin(game, state);
     }
 
-    fn advance(&mut self, game: &G, joint: &[G::Move]) {
+    fn advance(&mut self, game: &NetworkGame, joint: &[u32]) {
         self.mcts.advance(game, joint);
     }
 
-    fn begin_search(&mut self, game: &G, state: &G::State, limits: Limits, clock: SearchClock) {
+    fn begin_search(&mut self, game: &NetworkGame, state: &NetworkState, limits: Limits, clock: SearchClock) {
         self.checker = LimitChecker::counting(limits).under(clock);
         self.mcts.prepare(game, state, &mut self.checker);
         self.simulation = Some(self.mcts.begin_simulation(game, &self.checker, false));
@@ -79,7 +96,7 @@ impl<G: Game, S: Selection<G> + Send, P: Playout<G> + Send> ResumableSearch<G> f
         self.simulation.as_ref().is_some_and(|simulation| self.mcts.needs_key(simulation))
     }
 
-    fn step(&mut self, game: &G, state: &G::State, numbers: &mut Vec<u32>) -> StepOutcome {
+    fn step(&mut self, game: &NetworkGame, state: &LaneView, numbers: &mut Vec<u32>) -> StepOutcome {
         let Some(simulation) = &mut self.simulation else { return StepOutcome::Finished };
         let action = self.mcts.step(simulation, game, state, &mut self.checker);
         if action == StepAction::Play {
@@ -104,7 +121,7 @@ impl<G: Game, S: Selection<G> + Send, P: Playout<G> + Send> ResumableSearch<G> f
         self.checker.spent
     }
 
-    fn result(&self, game: &G, state: &G::State, role: usize) -> SearchResult<G::Move> {
+    fn result(&self, game: &NetworkGame, state: &NetworkState, role: usize) -> SearchResult<u32> {
         self.mcts.result(game, state, role, self.checker.spent)
     }
 }

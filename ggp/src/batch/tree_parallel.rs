@@ -1,14 +1,15 @@
 //! Many simulations of one search, whose states are stepped together: tree
 //! parallelisation on one core with WU-UCT [Liu et al. 2020].
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use sternhalma_game::{LimitChecker, Limits, SearchStats, SearchTask};
-use sternhalma_gdl::network::{LANES, LaneGame, LaneState};
-use sternhalma_mcts::{Mcts, Playout, Selection, Simulation, StepAction, ToTheEnd};
+use sternhalma_gdl::network::{LANES, LaneGame, LaneView, NetworkGame, NetworkState};
+use sternhalma_mcts::{Mcts, Simulation, StepAction, ToTheEnd};
 
 use super::lane_driver::{LaneDriver, SeatSearch};
-use super::resumable::StepOutcome;
+use super::resumable::{LanePlayout, LaneSelection, StepOutcome};
 
 /// The number of simulations of a search that run at the same time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -63,21 +64,26 @@ impl SpeedTrials {
 
 /// A search that runs many simulations at the same time in one tree, each in a
 /// lane.
-pub(crate) struct TreeParallel<S: Selection<LaneGame>, P> {
+pub(crate) struct TreeParallel<S: LaneSelection, P> {
     /// The tree, which begins and follows the match.
-    pub mcts: Mcts<LaneGame, S, P, ToTheEnd>,
+    pub mcts: Mcts<NetworkGame, S, P, ToTheEnd>,
+    lanes: Arc<LaneGame>,
     parallelism: Parallelism,
     trials: SpeedTrials,
 }
 
-impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
+impl<S: LaneSelection, P: LanePlayout> TreeParallel<S, P> {
     /// Creates a search that runs simulations in parallel.
-    pub fn new(mcts: Mcts<LaneGame, S, P, ToTheEnd>, parallelism: Parallelism) -> TreeParallel<S, P> {
-        TreeParallel { mcts, parallelism, trials: SpeedTrials::default() }
+    pub fn new(
+        mcts: Mcts<NetworkGame, S, P, ToTheEnd>,
+        lanes: Arc<LaneGame>,
+        parallelism: Parallelism,
+    ) -> TreeParallel<S, P> {
+        TreeParallel { mcts, lanes, parallelism, trials: SpeedTrials::default() }
     }
 
     /// Runs simulations; see [`Mcts::think`].
-    pub fn think(&mut self, task: &SearchTask<LaneGame>) -> SearchStats {
+    pub fn think(&mut self, task: &SearchTask<NetworkGame>) -> SearchStats {
         let limits = task.limits;
         let time = limits.time.filter(|_| limits.playouts.or(limits.expansions).is_none());
         let (lanes, spent) = match (self.parallelism, time) {
@@ -96,7 +102,7 @@ impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
     /// Tries each of [`Parallelism::WAYS`] for an eighth of the time. Speed is
     /// measured in expansions, because a simulation may take longer than a
     /// trial.
-    fn try_ways(&mut self, task: &SearchTask<LaneGame>, time: Duration) -> SearchStats {
+    fn try_ways(&mut self, task: &SearchTask<NetworkGame>, time: Duration) -> SearchStats {
         let mut spent = SearchStats::default();
         for (part, lanes) in Parallelism::WAYS.into_iter().enumerate() {
             let before = spent;
@@ -110,35 +116,36 @@ impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
 
     /// Runs simulations until a limit is reached, `lanes` at a time. Returns
     /// what was spent in all, `spent` included.
-    fn run(&mut self, lanes: usize, task: &SearchTask<LaneGame>, limits: Limits, spent: SearchStats) -> SearchStats {
+    fn run(&mut self, lanes: usize, task: &SearchTask<NetworkGame>, limits: Limits, spent: SearchStats) -> SearchStats {
         let &SearchTask { game, state, stop, clock, .. } = task;
         if lanes == 1 {
             return self.mcts.think(game, state, limits, stop, spent, clock);
         }
         let mut checker = LimitChecker::resumed(limits, stop, spent).under(clock);
-        run_in_lanes(&mut self.mcts, game, state, lanes, &mut checker);
+        run_in_lanes(&mut self.mcts, game, &self.lanes, state, lanes, &mut checker);
         checker.spent()
     }
 }
 
-/// Runs simulations in lanes until a limit is reached.
-pub(crate) fn run_in_lanes<S: Selection<LaneGame>, P: Playout<LaneGame>>(
-    mcts: &mut Mcts<LaneGame, S, P, ToTheEnd>,
-    game: &LaneGame,
-    root: &LaneState,
-    lanes: usize,
+/// Runs simulations until a limit is reached, `count` at a time in lanes.
+pub(crate) fn run_in_lanes<S: LaneSelection, P: LanePlayout>(
+    mcts: &mut Mcts<NetworkGame, S, P, ToTheEnd>,
+    game: &NetworkGame,
+    lanes: &LaneGame,
+    root: &NetworkState,
+    count: usize,
     checker: &mut LimitChecker,
 ) {
     mcts.prepare(game, root, checker);
     let limit = checker.playouts_left().max(1);
-    let lanes = limit.min(lanes as u64) as usize;
-    let simulations = (0..lanes).map(|_| None).collect();
-    let mut searches = SharedTree { mcts, root, simulations, checker, begun: 0, limit, over: false };
-    let mut driver = LaneDriver::new(game);
+    let count = limit.min(count as u64) as usize;
+    let simulations = (0..count).map(|_| None).collect();
+    let mut searches = SharedTree { mcts, game, root, simulations, checker, begun: 0, limit, over: false };
+    let mut driver = LaneDriver::new(lanes);
     driver.skip_to(root);
-    for seat in 0..lanes {
+    for seat in 0..count {
         driver.seat(seat, root);
-        searches.begin(game, seat);
+        searches.begin(seat);
     }
     driver.round(&mut searches);
     while driver.is_busy() && !searches.over {
@@ -150,9 +157,10 @@ pub(crate) fn run_in_lanes<S: Selection<LaneGame>, P: Playout<LaneGame>>(
 }
 
 /// The simulations of a search that run at the same time.
-struct SharedTree<'a, 'c, S: Selection<LaneGame>, P> {
-    mcts: &'a mut Mcts<LaneGame, S, P, ToTheEnd>,
-    root: &'a LaneState,
+struct SharedTree<'a, 'c, S: LaneSelection, P> {
+    mcts: &'a mut Mcts<NetworkGame, S, P, ToTheEnd>,
+    game: &'a NetworkGame,
+    root: &'a NetworkState,
     /// By seat.
     simulations: Vec<Option<Simulation>>,
     checker: &'a mut LimitChecker<'c>,
@@ -163,15 +171,15 @@ struct SharedTree<'a, 'c, S: Selection<LaneGame>, P> {
     over: bool,
 }
 
-impl<S: Selection<LaneGame>, P: Playout<LaneGame>> SharedTree<'_, '_, S, P> {
-    fn begin(&mut self, game: &LaneGame, seat: usize) {
-        self.simulations[seat] = Some(self.mcts.begin_simulation(game, self.checker, true));
+impl<S: LaneSelection, P: LanePlayout> SharedTree<'_, '_, S, P> {
+    fn begin(&mut self, seat: usize) {
+        self.simulations[seat] = Some(self.mcts.begin_simulation(self.game, self.checker, true));
         self.begun += 1;
     }
 }
 
-impl<S: Selection<LaneGame>, P: Playout<LaneGame>> SeatSearch for SharedTree<'_, '_, S, P> {
-    fn root(&self, _: usize) -> &LaneState {
+impl<S: LaneSelection, P: LanePlayout> SeatSearch for SharedTree<'_, '_, S, P> {
+    fn root(&self, _: usize) -> &NetworkState {
         self.root
     }
 
@@ -179,27 +187,27 @@ impl<S: Selection<LaneGame>, P: Playout<LaneGame>> SeatSearch for SharedTree<'_,
         self.simulations[seat].as_ref().is_some_and(|simulation| self.mcts.needs_key(simulation))
     }
 
-    fn step(&mut self, game: &LaneGame, seat: usize, state: &LaneState, numbers: &mut Vec<u32>) -> StepOutcome {
+    fn step(&mut self, seat: usize, state: &LaneView, numbers: &mut Vec<u32>) -> StepOutcome {
         let Some(simulation) = &mut self.simulations[seat] else { return StepOutcome::Finished };
-        let action = self.mcts.step(simulation, game, state, self.checker);
+        let action = self.mcts.step(simulation, self.game, state, self.checker);
         if action == StepAction::Play {
             numbers.clear();
-            self.mcts.move_numbers(simulation, game, state, numbers);
+            self.mcts.move_numbers(simulation, self.game, state, numbers);
             return StepOutcome::Play;
         }
         if let Some(simulation) = self.simulations[seat].take() {
             if action == StepAction::Finish {
-                self.mcts.finish(simulation, game, self.checker);
+                self.mcts.finish(simulation, self.game, self.checker);
                 self.over |= self.mcts.is_solved();
             } else {
-                self.mcts.cancel(simulation, game, self.checker);
+                self.mcts.cancel(simulation, self.game, self.checker);
                 self.over = true;
             }
         }
         if self.begun >= self.limit || self.over {
             return StepOutcome::Finished;
         }
-        self.begin(game, seat);
+        self.begin(seat);
         StepOutcome::Restart
     }
 }

@@ -2,11 +2,11 @@
 
 use rand::{RngExt, SeedableRng};
 use sternhalma_game::{Game, Rng, SearchStats};
-use sternhalma_gdl::network::{LaneGame, LaneState};
+use sternhalma_gdl::network::{NetworkGame, NetworkState};
 use sternhalma_mcts::{Mcts, Playout, SearchResult, Selection, ToTheEnd};
 
 use super::SearchTask;
-use crate::batch::TreeParallel;
+use crate::batch::{LanePlayout, LaneSelection, TreeParallel};
 
 /// An agent that finds the moves of one match.
 pub trait PolicyAgent<G: Game>: Send {
@@ -84,16 +84,16 @@ impl<G: Game, S: Selection<G> + Send, P: Playout<G> + Send> PolicyAgent<G> for M
     }
 }
 
-impl<S: Selection<LaneGame> + Send, P: Playout<LaneGame> + Send> PolicyAgent<LaneGame> for TreeParallel<S, P> {
-    fn begin(&mut self, game: &LaneGame, state: &LaneState) {
+impl<S: LaneSelection, P: LanePlayout> PolicyAgent<NetworkGame> for TreeParallel<S, P> {
+    fn begin(&mut self, game: &NetworkGame, state: &NetworkState) {
         self.mcts.begin(game, state);
     }
 
-    fn think(&mut self, task: &SearchTask<LaneGame>) -> SearchStats {
+    fn think(&mut self, task: &SearchTask<NetworkGame>) -> SearchStats {
         TreeParallel::think(self, task)
     }
 
-    fn search(&mut self, task: &SearchTask<LaneGame>, role: usize) -> SearchResult<u32> {
+    fn search(&mut self, task: &SearchTask<NetworkGame>, role: usize) -> SearchResult<u32> {
         let spent = TreeParallel::think(self, task);
         self.mcts.result(task.game, task.state, role, spent)
     }
@@ -102,7 +102,7 @@ impl<S: Selection<LaneGame> + Send, P: Playout<LaneGame> + Send> PolicyAgent<Lan
         self.mcts.is_solved()
     }
 
-    fn advance(&mut self, game: &LaneGame, joint: &[u32]) {
+    fn advance(&mut self, game: &NetworkGame, joint: &[u32]) {
         self.mcts.advance(game, joint);
     }
 }

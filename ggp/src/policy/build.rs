@@ -1,15 +1,15 @@
 //! From a policy to the search that plays a match.
 
-use sternhalma_game::{Game, MemoryBudget, SearchStats};
-use sternhalma_gdl::network::LaneGame;
-use sternhalma_mcts::tuning::Tuning;
-use sternhalma_mcts::{Mcts, MctsConfig, Playout, SearchResult, Selection, ToTheEnd};
+use std::sync::Arc;
 
-use super::{
-    Parallelism, PartsVisitor, Policy, PolicyAgent, PolicyGame, RandomAgent, SearchPolicy, SearchTask,
-    SelectionVisitor, Together,
-};
-use crate::batch::{ResumableMcts, ResumableSearch, TreeParallel};
+use sternhalma_game::features::StateFeatures;
+use sternhalma_game::{Game, MemoryBudget, SearchState};
+use sternhalma_gdl::network::{LaneGame, LaneView, NetworkGame};
+use sternhalma_mcts::tuning::Tuning;
+use sternhalma_mcts::{Mcts, MctsConfig, Playout, Selection, ToTheEnd};
+
+use super::{Parallelism, PartsVisitor, Policy, PolicyAgent, PolicyGame, RandomAgent, SearchPolicy, SelectionVisitor};
+use crate::batch::{LanePlayout, LaneSelection, ResumableMcts, ResumableSearch, TreeParallel};
 
 /// The maximum number of edges of a tree that is kept through a match. A tree
 /// of this size takes 400 MB to 1 GB.
@@ -19,25 +19,44 @@ impl SearchPolicy {
     /// Calls the visitor with the selection and the playout, both without experience. A search is compiled for each
     /// combination of them. The search is for `role` until another role is searched for.
     pub fn visit<G: PolicyGame, V: PartsVisitor<G>>(&self, game: &G, role: usize, visitor: V) -> V::Made {
-        self.selection.visit(WithPlayout { search: self, game, role, visitor })
+        self.selection.visit(WithPlayout { search: self, game, role, features: || game.features(), visitor })
+    }
+
+    /// Calls the visitor with parts that also play in lanes. They know no features, which only whole states have.
+    pub(crate) fn visit_in_lanes<V: PartsVisitor<NetworkGame, LaneView>>(
+        &self,
+        game: &NetworkGame,
+        role: usize,
+        visitor: V,
+    ) -> V::Made {
+        self.selection.visit(WithPlayout { search: self, game, role, features: || None, visitor })
     }
 }
 
 /// Adds the playout to a selection.
-struct WithPlayout<'a, G, V> {
+struct WithPlayout<'a, G, F, V> {
     search: &'a SearchPolicy,
     game: &'a G,
     role: usize,
+    features: F,
     visitor: V,
 }
 
-impl<G: PolicyGame, V: PartsVisitor<G>> SelectionVisitor<G> for WithPlayout<'_, G, V> {
+impl<G, W, F, V> SelectionVisitor<G, W> for WithPlayout<'_, G, F, V>
+where
+    G: Game + 'static,
+    W: SearchState<G>,
+    F: FnOnce() -> Option<Box<dyn StateFeatures<G>>>,
+    V: PartsVisitor<G, W>,
+{
     type Made = V::Made;
 
-    fn visit<S: Selection<G> + Clone + Send + 'static>(self, selection: S) -> V::Made {
-        let WithPlayout { search, game, role, visitor } = self;
-        let tuning = search.tuning.as_ref();
-        search.playout.visit(game, role, || game.features(), tuning, selection, visitor)
+    fn visit<S>(self, selection: S) -> V::Made
+    where
+        S: Selection<G> + Selection<G, W> + Clone + Send + 'static,
+    {
+        let WithPlayout { search, game, role, features, visitor } = self;
+        search.playout.visit(game, role, features, search.tuning.as_ref(), selection, visitor)
     }
 }
 
@@ -48,14 +67,25 @@ impl Policy {
     pub fn agent<G: PolicyGame>(&self, game: &G, role: usize, seed: u64) -> Box<dyn PolicyAgent<G>> {
         match self {
             Policy::Random => Box::new(RandomAgent::new(seed)),
-            Policy::Search(search) => match game.together().filter(|_| search.lanes != Parallelism::One) {
-                Some(together) => {
-                    let make = TreeParallelBuilder { spec: search.spec(seed), many: search.lanes };
-                    Box::new(LaneAdapter(search.visit(together.lanes, role, make)))
-                }
-                None => search.visit(game, role, AgentBuilder(search.spec(seed))),
-            },
+            Policy::Search(search) => search.visit(game, role, AgentBuilder(search.spec(seed))),
         }
+    }
+
+    /// Creates an agent whose simulations run in lanes, if the policy asks for them and the network fits.
+    pub(super) fn agent_in_lanes(
+        &self,
+        game: &NetworkGame,
+        role: usize,
+        seed: u64,
+    ) -> Box<dyn PolicyAgent<NetworkGame>> {
+        if let Policy::Search(search) = self
+            && search.lanes != Parallelism::One
+            && let Ok(lanes) = game.lanes()
+        {
+            let make = TreeParallelBuilder { spec: search.spec(seed), lanes: lanes.clone(), many: search.lanes };
+            return search.visit_in_lanes(game, role, make);
+        }
+        self.agent(game, role, seed)
     }
 
     /// Returns whether the policy plays the same in a [`ResumableSearch`].
@@ -68,15 +98,10 @@ impl Policy {
     }
 
     /// Creates a resumable search for one role of one match by this policy; none if the policy does not search.
-    pub(crate) fn resumable<G: PolicyGame>(
-        &self,
-        game: &G,
-        role: usize,
-        seed: u64,
-    ) -> Option<Box<dyn ResumableSearch<G>>> {
+    pub(crate) fn resumable(&self, game: &NetworkGame, role: usize, seed: u64) -> Option<Box<dyn ResumableSearch>> {
         match self {
             Policy::Random => None,
-            Policy::Search(search) => Some(search.visit(game, role, ResumableBuilder(search.spec(seed)))),
+            Policy::Search(search) => Some(search.visit_in_lanes(game, role, ResumableBuilder(search.spec(seed)))),
         }
     }
 }
@@ -123,71 +148,32 @@ impl<G: Game + 'static> PartsVisitor<G> for AgentBuilder {
 
 struct TreeParallelBuilder {
     spec: SearchSpec,
+    lanes: Arc<LaneGame>,
     many: Parallelism,
 }
 
-impl PartsVisitor<LaneGame> for TreeParallelBuilder {
-    type Made = Box<dyn PolicyAgent<LaneGame>>;
+impl PartsVisitor<NetworkGame, LaneView> for TreeParallelBuilder {
+    type Made = Box<dyn PolicyAgent<NetworkGame>>;
 
-    fn visit<S, P>(self, selection: S, playout: P) -> Box<dyn PolicyAgent<LaneGame>>
+    fn visit<S, P>(self, selection: S, playout: P) -> Box<dyn PolicyAgent<NetworkGame>>
     where
-        S: Selection<LaneGame> + Clone + Send + 'static,
-        P: Playout<LaneGame> + Clone + Send + 'static,
+        S: LaneSelection + 'static,
+        P: LanePlayout + 'static,
     {
-        Box::new(TreeParallel::new(self.spec.search(selection, playout), self.many))
+        Box::new(TreeParallel::new(self.spec.search(selection, playout), self.lanes, self.many))
     }
 }
 
 struct ResumableBuilder(SearchSpec);
 
-impl<G: Game + 'static> PartsVisitor<G> for ResumableBuilder {
-    type Made = Box<dyn ResumableSearch<G>>;
+impl PartsVisitor<NetworkGame, LaneView> for ResumableBuilder {
+    type Made = Box<dyn ResumableSearch>;
 
-    fn visit<S, P>(self, selection: S, playout: P) -> Box<dyn ResumableSearch<G>>
+    fn visit<S, P>(self, selection: S, playout: P) -> Box<dyn ResumableSearch>
     where
-        S: Selection<G> + Clone + Send + 'static,
-        P: Playout<G> + Clone + Send + 'static,
+        S: LaneSelection + 'static,
+        P: LanePlayout + 'static,
     {
         Box::new(ResumableMcts::new(self.0.search(selection, playout)))
-    }
-}
-
-/// An agent for a game that has a [batched form](PolicyGame::together): the agent inside plays the batched form.
-struct LaneAdapter(Box<dyn PolicyAgent<LaneGame>>);
-
-impl LaneAdapter {
-    fn form<G: PolicyGame>(game: &G) -> Together<'_, G> {
-        game.together().expect("a game that has lanes once has them always")
-    }
-}
-
-impl<G: PolicyGame> PolicyAgent<G> for LaneAdapter {
-    fn begin(&mut self, game: &G, state: &G::State) {
-        let form = LaneAdapter::form(game);
-        self.0.begin(form.lanes, &(form.state)(state));
-    }
-
-    fn think(&mut self, task: &SearchTask<G>) -> SearchStats {
-        let form = LaneAdapter::form(task.game);
-        let &SearchTask { limits, stop, clock, .. } = task;
-        self.0.think(&SearchTask { game: form.lanes, state: &(form.state)(task.state), limits, stop, clock })
-    }
-
-    fn search(&mut self, task: &SearchTask<G>, role: usize) -> SearchResult<G::Move> {
-        let form = LaneAdapter::form(task.game);
-        let &SearchTask { limits, stop, clock, .. } = task;
-        let task = SearchTask { game: form.lanes, state: &(form.state)(task.state), limits, stop, clock };
-        let SearchResult { best, moves, spent } = self.0.search(&task, role);
-        let moves = moves.into_iter().map(|(mv, stats)| ((form.mv)(mv), stats)).collect();
-        SearchResult { best: (form.mv)(best), moves, spent }
-    }
-
-    fn is_solved(&self) -> bool {
-        self.0.is_solved()
-    }
-
-    fn advance(&mut self, game: &G, joint: &[G::Move]) {
-        let numbers: Vec<u32> = joint.iter().map(|&mv| game.number(0, mv)).collect();
-        self.0.advance(LaneAdapter::form(game).lanes, &numbers);
     }
 }

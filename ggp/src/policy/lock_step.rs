@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sternhalma_game::{Game, Limits, SearchClock, SearchStats};
-use sternhalma_gdl::network::LaneGame;
+use sternhalma_gdl::network::{LaneGame, NetworkGame};
 
 use super::Policy;
 use crate::batch::{LaneSearch, LockStepSearches};
@@ -18,9 +18,14 @@ impl<'a> LockStep<'a> {
     /// Begins one search without limits per seed, for at most 512 seeds.
     /// Returns `None` if the policy does not search or looks at states, or if
     /// the initial state is terminal.
-    pub fn new(game: &'a LaneGame, policy: &Policy, seeds: impl ExactSizeIterator<Item = u64>) -> Option<LockStep<'a>> {
+    pub fn new(
+        game: &'a NetworkGame,
+        lanes: &'a LaneGame,
+        policy: &Policy,
+        seeds: impl ExactSizeIterator<Item = u64>,
+    ) -> Option<LockStep<'a>> {
         let root = game.initial();
-        let mut searches = LockStepSearches::new(game, seeds.len());
+        let mut searches = LockStepSearches::new(game, lanes, seeds.len());
         for seed in seeds {
             let mut resumable =
                 policy.resumable(game, 0, seed).filter(|_| policy.is_resumable() && !game.is_terminal(&root))?;

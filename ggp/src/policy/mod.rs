@@ -20,7 +20,7 @@ mod visitor;
 pub use crate::batch::Parallelism;
 pub use agent::PolicyAgent;
 pub(crate) use agent::RandomAgent;
-pub use game::{PolicyGame, Together};
+pub use game::PolicyGame;
 pub use lock_step::LockStep;
 pub use playout::{MoveValuePolicy, PlayoutPolicy};
 pub use search::{

@@ -4,9 +4,9 @@
 //! [`PlayoutPolicy`] (or of [`MoveValuePolicy`]), its row in `KINDS`, rows of its parameters in `PARAMS`, and its arm in
 //! [`PlayoutPolicy::visit`].
 
-use sternhalma_game::Game;
 use sternhalma_game::features::StateFeatures;
 use sternhalma_game::param_table::{Field, Kind, Param, choice, count, finite, flag, kind, range, some_of};
+use sternhalma_game::{Game, SearchState};
 use sternhalma_mcts::playout::mini::{Chances, MiniConfig, MiniPlayout, OpponentModel, Strategy, StrategyAllocation};
 use sternhalma_mcts::playout::{
     Decay, LastGoodReply, Mast, MoveValues, Nst, NstEnsemble, Selector, ValueGuidedPlayout,
@@ -295,7 +295,7 @@ impl PlayoutPolicy {
 
     /// Calls the visitor with a selection and this playout, without experience. The playout is for `role` until another
     /// role is searched for. `features` returns the features of the game.
-    pub(super) fn visit<G, S, V>(
+    pub(super) fn visit<G, W, S, V>(
         &self,
         game: &G,
         role: usize,
@@ -306,8 +306,9 @@ impl PlayoutPolicy {
     ) -> V::Made
     where
         G: Game + 'static,
-        S: Selection<G> + Clone + Send + 'static,
-        V: PartsVisitor<G>,
+        W: SearchState<G>,
+        S: Selection<G> + Selection<G, W> + Clone + Send + 'static,
+        V: PartsVisitor<G, W>,
     {
         match self {
             PlayoutPolicy::Mini(config) => {

@@ -4,8 +4,8 @@
 //! [`SelectionPolicy`], its row in `KINDS`, rows of its parameters in `PARAMS`, and its arm in
 //! [`SelectionPolicy::visit`].
 
-use sternhalma_game::Game;
 use sternhalma_game::param_table::{Kind, Param, choice, finite, kind, range};
+use sternhalma_game::{Game, SearchState};
 use sternhalma_mcts::{Grave, GraveForm, GraveSettings, Uct};
 
 use super::visitor::SelectionVisitor;
@@ -86,7 +86,7 @@ impl SelectionPolicy {
     ];
 
     /// Calls the visitor with the selection, without experience.
-    pub fn visit<G: Game, V: SelectionVisitor<G>>(self, visitor: V) -> V::Made {
+    pub fn visit<G: Game, W: SearchState<G>, V: SelectionVisitor<G, W>>(self, visitor: V) -> V::Made {
         match self {
             SelectionPolicy::Uct { c } => visitor.visit(Uct::new(c)),
             SelectionPolicy::Grave(settings) => visitor.visit(Grave::new(settings)),

@@ -1,25 +1,28 @@
 //! Generic functions of the parts of a search.
 
-use sternhalma_game::Game;
+use sternhalma_game::{Game, SearchState};
 use sternhalma_mcts::{Playout, Selection};
 
-/// A generic function of a selection, compiled for each kind of selection.
-pub trait SelectionVisitor<G: Game> {
+/// A generic function of a selection, compiled for each kind of selection. The search also reads states as `V`.
+pub trait SelectionVisitor<G: Game, V: SearchState<G> = <G as Game>::State> {
     /// The result.
     type Made;
 
     /// Returns the result for a selection.
-    fn visit<S: Selection<G> + Clone + Send + 'static>(self, selection: S) -> Self::Made;
+    fn visit<S>(self, selection: S) -> Self::Made
+    where
+        S: Selection<G> + Selection<G, V> + Clone + Send + 'static;
 }
 
-/// A generic function of a selection and a playout, compiled for each combination of them.
-pub trait PartsVisitor<G: Game> {
+/// A generic function of a selection and a playout, compiled for each combination of them. The search also reads
+/// states as `V`.
+pub trait PartsVisitor<G: Game, V: SearchState<G> = <G as Game>::State> {
     /// The result.
     type Made;
 
     /// Returns the result for a selection and a playout.
     fn visit<S, P>(self, selection: S, playout: P) -> Self::Made
     where
-        S: Selection<G> + Clone + Send + 'static,
-        P: Playout<G> + Clone + Send + 'static;
+        S: Selection<G> + Selection<G, V> + Clone + Send + 'static,
+        P: Playout<G> + Playout<G, V> + Clone + Send + 'static;
 }

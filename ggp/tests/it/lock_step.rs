@@ -11,7 +11,7 @@ use sternhalma_ggp::arena::{
     Standings, TimeControl, TournamentSetup,
 };
 use sternhalma_ggp::gdl::Rules;
-use sternhalma_ggp::gdl::network::{LaneGame, Network, NetworkGame};
+use sternhalma_ggp::gdl::network::{Network, NetworkGame};
 
 use crate::common::own;
 
@@ -64,14 +64,14 @@ fn one_by_one(game: &NetworkGame, schedule: &Schedule) -> BTreeMap<GameId, GameR
 /// Plays the missing games of the standings in lock step, up to a number of
 /// games.
 fn in_lock_step(
-    game: &LaneGame,
+    game: &NetworkGame,
     standings: &mut Standings,
     games: usize,
     on: usize,
     most: usize,
 ) -> Result<Vec<GameRecord>, String> {
     let policies = NAMES.map(|name| name.parse::<Policy>().unwrap());
-    let host = LockStepSetup { game, policies: &policies, games: threads(games) };
+    let host = LockStepSetup { game, lanes: game.lanes().unwrap(), policies: &policies, games: threads(games) };
     let (stop, mut records) = (AtomicBool::new(false), Vec::new());
     let keep = |record: &GameRecord, _: &Standings| -> Result<(), String> {
         records.push(record.clone());
@@ -99,10 +99,9 @@ fn games_in_lock_step_are_those_of_one_by_one() {
         let schedule = Schedule { ponder, start, ply_limit: 40, opening_plies, ..schedule(roles, games) };
         let whole = one_by_one(&game, &schedule);
         assert_eq!(whole.len() as u64, 6 * games);
-        let lanes = LaneGame::new(&game);
         for (games, on) in [(1, 1), (5, 1), (7, 2), (600, 2)] {
             let mut standings = Standings::new(schedule.clone());
-            let found = by_id(in_lock_step(&lanes, &mut standings, games, on, usize::MAX).unwrap());
+            let found = by_id(in_lock_step(&game, &mut standings, games, on, usize::MAX).unwrap());
             assert_eq!(found, whole, "{name}, {games} games on {on} threads");
         }
     }
@@ -114,12 +113,11 @@ fn a_resumed_run_gives_the_same_result() {
     let mut schedule = schedule(2, 9);
     schedule.rounds.push(RoundSpec { name: "two".to_owned(), games: 4, ..schedule.rounds[0].clone() });
     let whole = one_by_one(&game, &schedule);
-    let lanes = LaneGame::new(&game);
     for on in [1, 2] {
         let mut standings = Standings::new(schedule.clone());
         let (mut records, mut runs) = (Vec::new(), 0);
         while standings.played() < standings.expected() {
-            records.extend(in_lock_step(&lanes, &mut standings, 10, on, 7).unwrap());
+            records.extend(in_lock_step(&game, &mut standings, 10, on, 7).unwrap());
             runs += 1;
         }
         assert!(runs > 1);
@@ -133,10 +131,9 @@ fn a_test_decides_the_same() {
     let test = SprtSpec { nelo: [0.0, 400.0], alpha: 0.05, beta: 0.05 };
     let mut schedule = Schedule { test: Some(test), ..schedule(2, 400) };
     schedule.pairings = vec![[0, 1]];
-    let lanes = LaneGame::new(&game);
     let expected = |games, on| {
         let mut standings = Standings::new(schedule.clone());
-        in_lock_step(&lanes, &mut standings, games, on, usize::MAX).unwrap();
+        in_lock_step(&game, &mut standings, games, on, usize::MAX).unwrap();
         let score = standings.summary()[0].pairings[0].score;
         (standings.played(), score)
     };
@@ -147,7 +144,7 @@ fn a_test_decides_the_same() {
 
 #[test]
 fn budgets_that_are_no_counts_are_refused() {
-    let lanes = LaneGame::new(&network("tic-tac-toe"));
+    let game = network("tic-tac-toe");
     let playouts = Some(10);
     for budget in [
         Budget { movetime: Some(5), playouts, ..Budget::default() },
@@ -156,11 +153,11 @@ fn budgets_that_are_no_counts_are_refused() {
     ] {
         let mut schedule = schedule(2, 2);
         schedule.entrants[1].budget = budget;
-        let error = in_lock_step(&lanes, &mut Standings::new(schedule), 4, 1, usize::MAX).unwrap_err();
+        let error = in_lock_step(&game, &mut Standings::new(schedule), 4, 1, usize::MAX).unwrap_err();
         assert!(error.contains("need a budget of playouts or nodes alone, and that of random is"), "{error}");
     }
     let mut schedule = schedule(2, 2);
     schedule.rounds[0].budget = Budget::default();
-    let error = in_lock_step(&lanes, &mut Standings::new(schedule), 4, 1, usize::MAX).unwrap_err();
+    let error = in_lock_step(&game, &mut Standings::new(schedule), 4, 1, usize::MAX).unwrap_err();
     assert!(error.ends_with("and that of base is no limit"), "{error}");
 }

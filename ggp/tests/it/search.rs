@@ -4,8 +4,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use sternhalma_ggp::mcts::{
-    Cutoff, Decision, LengthBonus, MctsConfig, MoveEvaluator, MoveStats, NodeVisit, Prior, Puct, RandomPlayout,
-    Selection, ToTheEnd, Uct,
+    Cutoff, Decision, EdgeValues, LengthBonus, MctsConfig, MoveEvaluator, MoveStats, NodeVisit, Prior, Puct,
+    RandomPlayout, Selection, ToTheEnd, Uct,
 };
 use sternhalma_ggp::{Game, Limits, Mcts, SearchResult, Turn};
 
@@ -333,21 +333,16 @@ fn priors_are_a_softmax_of_what_is_foreseen() {
 fn guided_selection_values_moves_by_mean_and_prior() {
     let mut guided = Puct::new(Digitwise { but: 2, seems: 0.0 }, 0.3, 0.05);
     let mut value = |visits, sum| {
-        let prepared = Selection::<Digits>::prepare(&mut guided, NodeVisit { node: 0, visits: 16 }, 0);
-        Selection::<Digits>::value(
-            &guided,
-            prepared,
-            MoveStats { visits, under_way: 0, sum },
-            Prior { value: 0.6, prior: 0.25 },
-        )
+        let prepared = guided.prepare(NodeVisit { node: 0, visits: 16 }, 0);
+        guided.value(prepared, MoveStats { visits, under_way: 0, sum }, Prior { value: 0.6, prior: 0.25 })
     };
     // 0.3 · 0.25 · √16 is 0.3, divided by 1 plus the visits.
     assert!((value(0, 0.0) - (0.6 + 0.3)).abs() < 1e-6);
     assert!((value(5, 2.0) - (0.4 + 0.05)).abs() < 1e-6);
     // A simulation in progress counts as a visit, but not as a loss.
     let stats = MoveStats { visits: 5, under_way: 1, sum: 2.0 };
-    let prepared = Selection::<Digits>::prepare(&mut guided, NodeVisit { node: 0, visits: 16 }, 0);
-    let value = Selection::<Digits>::value(&guided, prepared, stats, Prior { value: 0.6, prior: 0.25 });
+    let prepared = guided.prepare(NodeVisit { node: 0, visits: 16 }, 0);
+    let value = guided.value(prepared, stats, Prior { value: 0.6, prior: 0.25 });
     assert!((value - (0.5 + 0.05)).abs() < 1e-6);
 }
 

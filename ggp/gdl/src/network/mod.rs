@@ -13,7 +13,6 @@ pub use build::{Gates, Netlist, Network, Outputs};
 pub use environment::{
     Autoreset, EnvironmentBlock, EnvironmentError, EnvironmentOptions, EnvironmentRows, LaneEnvironment,
 };
-pub use game::{InLanes, LaneGame, LaneState, LaneView, NetworkGame, SingleGame};
-pub use game::{LaneStates, Seats};
+pub use game::{InLanes, LaneGame, LaneStates, LaneView, NetworkGame, Seats};
 pub use run::{LANES, Lanes, LanesError, NetworkState, Playouts, SequentialEngine};
 pub use sternhalma_game::util::Lit;

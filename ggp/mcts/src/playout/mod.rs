@@ -19,7 +19,7 @@ mod selector;
 mod value_guided;
 
 use rand::RngExt;
-use sternhalma_game::{Game, Rng};
+use sternhalma_game::{Game, Rng, SearchState};
 
 use super::{MoveHistory, ParamOverrides};
 
@@ -39,14 +39,12 @@ const UNSEEN: f32 = 1.0;
 const LEAST_WEIGHT: f32 = 1e-6;
 
 /// A policy for moves beyond the tree and for untried moves in the tree.
-pub trait Playout<G: Game> {
+///
+/// `V` is what the policy reads of states. A policy that reads nothing but a [`SearchState`] plays with every such `V`.
+pub trait Playout<G: Game, V = <G as Game>::State> {
     /// Whether the policy learns from the moves of simulations, or depends on
     /// previous moves.
     const LEARNS: bool = false;
-
-    /// Whether [`watch`](Playout::watch) is called with the states of a
-    /// simulation.
-    const WATCHES: bool = false;
 
     /// Returns whether the move history must mark roles without a choice.
     #[inline]
@@ -65,21 +63,21 @@ pub trait Playout<G: Game> {
     /// Receives each state of a simulation in order, including the root and a
     /// terminal state.
     #[inline]
-    fn watch(&mut self, _game: &G, _state: &G::State) {}
+    fn watch(&mut self, _game: &G, _state: &V) {}
 
     /// Chooses a move of an acting role in a non-terminal state.
     ///
     /// The policy generates the moves itself and need not consider all legal
     /// moves. If the policy does not learn, the history only contains the
     /// number of roles.
-    fn choose(&mut self, game: &G, state: &G::State, role: usize, history: &MoveHistory, rng: &mut Rng) -> G::Move;
+    fn choose(&mut self, game: &G, state: &V, role: usize, history: &MoveHistory, rng: &mut Rng) -> G::Move;
 
     /// Returns the index of the move to try first among some untried moves of
     /// a node.
     fn choose_untried(
         &mut self,
         _game: &G,
-        _state: &G::State,
+        _state: &V,
         _role: usize,
         untried: &[G::Move],
         _history: &MoveHistory,

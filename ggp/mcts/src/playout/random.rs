@@ -1,6 +1,6 @@
 //! Random playouts.
 
-use super::{Game, MoveHistory, Playout, Rng};
+use super::{Game, MoveHistory, Playout, Rng, SearchState};
 
 /// Uniformly random legal moves.
 #[derive(Clone, Debug)]
@@ -14,9 +14,9 @@ impl<M> Default for RandomPlayout<M> {
     }
 }
 
-impl<G: Game> Playout<G> for RandomPlayout<G::Move> {
-    fn choose(&mut self, game: &G, state: &G::State, role: usize, _: &MoveHistory, rng: &mut Rng) -> G::Move {
-        let mv = game.random_move(state, role, &mut self.moves, rng);
+impl<G: Game, V: SearchState<G>> Playout<G, V> for RandomPlayout<G::Move> {
+    fn choose(&mut self, game: &G, state: &V, role: usize, _: &MoveHistory, rng: &mut Rng) -> G::Move {
+        let mv = state.random_move(game, role, &mut self.moves, rng);
         mv.expect("an acting role has a legal move in a state that is not terminal")
     }
 }

@@ -2,7 +2,7 @@
 
 use rand::RngExt;
 
-use super::{Decay, Game, LastGoodReply, MoveHistory, ParamOverrides, Playout, Rng, Selector};
+use super::{Decay, Game, LastGoodReply, MoveHistory, ParamOverrides, Playout, Rng, SearchState, Selector};
 use crate::{PerRole, PlayoutKind};
 
 /// Values of moves, learnt from the simulations so far.
@@ -119,21 +119,21 @@ impl<W: MoveValues, M: Copy> ValueGuidedPlayout<W, M> {
     }
 }
 
-impl<G: Game, W: MoveValues> Playout<G> for ValueGuidedPlayout<W, G::Move> {
+impl<G: Game, V: SearchState<G>, W: MoveValues> Playout<G, V> for ValueGuidedPlayout<W, G::Move> {
     const LEARNS: bool = true;
 
     fn skips_waits(&self) -> bool {
         self.worth.skips_waits()
     }
 
-    fn choose(&mut self, game: &G, state: &G::State, role: usize, history: &MoveHistory, rng: &mut Rng) -> G::Move {
+    fn choose(&mut self, game: &G, state: &V, role: usize, history: &MoveHistory, rng: &mut Rng) -> G::Move {
         let random = self.selector.of(role).is_random(rng);
         let mut moves = std::mem::take(&mut self.moves);
         let known = if random && self.replies.is_none() {
-            game.random_move(state, role, &mut moves, rng)
+            state.random_move(game, role, &mut moves, rng)
         } else {
             moves.clear();
-            game.playout_moves(state, role, &mut moves);
+            state.playout_moves(game, role, &mut moves);
             let choice = self.choose_among(game, role, &moves, history, random, rng);
             moves.get(choice).copied()
         };
@@ -144,7 +144,7 @@ impl<G: Game, W: MoveValues> Playout<G> for ValueGuidedPlayout<W, G::Move> {
     fn choose_untried(
         &mut self,
         game: &G,
-        _: &G::State,
+        _: &V,
         role: usize,
         untried: &[G::Move],
         history: &MoveHistory,
@@ -235,7 +235,7 @@ mod tests {
     }
 
     fn learn<W: MoveValues>(playout: &mut ValueGuidedPlayout<W, u32>, game: &Offers, simulation: &Simulation) {
-        Playout::learn(playout, game, &simulation.history(), &simulation.rewards());
+        Playout::<Offers>::learn(playout, game, &simulation.history(), &simulation.rewards());
     }
 
     #[test]
@@ -415,7 +415,7 @@ mod tests {
                 Event::Simulate(simulation) => {
                     (0..simulation.times).for_each(|_| learn(&mut playout, &game, simulation));
                 }
-                Event::Moves(moves) => (0..*moves).for_each(|_| playout.advance(&game)),
+                Event::Moves(moves) => (0..*moves).for_each(|_| Playout::<Offers>::advance(&mut playout, &game)),
                 Event::Grams(grams) => {
                     for expected in grams.iter().filter(|expected| numbers(&expected.gram).len() <= longest) {
                         let table = table(&playout.worth, expected.role);
@@ -442,7 +442,7 @@ mod tests {
             let decay = Decay { gamma: 0.5, cap: 2.0, alone, ..Decay::NONE };
             let mut playout = ValueGuidedPlayout::new(Mast::default(), Selector::Greedy { epsilon: 0.0 }, None, decay);
             (0..3).for_each(|_| learn(&mut playout, &Offers(roles), &simulation));
-            playout.advance(&Offers(roles));
+            Playout::<Offers>::advance(&mut playout, &Offers(roles));
             let weights: Vec<f32> = playout.worth.table(0).into_iter().map(|(.., weight)| weight).collect();
             assert_eq!(weights, [0.0, expected], "{roles} roles");
         }

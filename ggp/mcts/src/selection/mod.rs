@@ -23,27 +23,33 @@ pub struct NodeVisit {
     pub visits: u32,
 }
 
-/// A policy that selects the move of a node that a simulation follows.
+/// A policy that selects the move of a node that a simulation follows. `V` is what it reads of states.
 ///
 /// # Call order
 ///
 /// A simulation calls, in this order:
 ///
-/// 1. [`set_params`](Selection::set_params) for each role, if the search is tuned;
-/// 2. at each node of its path, from the root on: [`enter`](Selection::enter),
-///    and for each acting role [`prepare`](Selection::prepare), then
-///    [`value`](Selection::value) for each of its moves. The calls of `value`
+/// 1. [`set_params`](EdgeValues::set_params) for each role, if the search is tuned;
+/// 2. at each node of its path, from the root on: [`enter`](EdgeValues::enter),
+///    and for each acting role [`prepare`](EdgeValues::prepare), then
+///    [`value`](EdgeValues::value) for each of its moves. The calls of `value`
 ///    stop at a move without visits, unless
-///    [`values_untried`](Selection::values_untried);
+///    [`values_untried`](EdgeValues::values_untried);
 /// 3. [`edge_data`](Selection::edge_data) for each acting role, if a state
 ///    becomes a node;
-/// 4. [`learn`](Selection::learn), unless a limit interrupts the simulation.
+/// 4. [`learn`](EdgeValues::learn), unless a limit interrupts the simulation.
 ///
 /// Simulations that run in parallel interleave these steps. `set_params` is then
 /// repeated after steps of another simulation, and `enter` for the whole path
-/// before each node. Between simulations, [`renumber`](Selection::renumber)
+/// before each node. Between simulations, [`renumber`](EdgeValues::renumber)
 /// follows the moves of the match.
-pub trait Selection<G: Game> {
+pub trait Selection<G: Game, V = <G as Game>::State>: EdgeValues {
+    /// Returns the data of the moves of a role in a state that becomes a node.
+    fn edge_data(&mut self, game: &G, state: &V, role: usize, moves: &[G::Move]) -> &[Self::EdgeData];
+}
+
+/// The values of moves by which a [`Selection`] selects.
+pub trait EdgeValues {
     /// The data that the selection keeps per move in addition to the statistics.
     type EdgeData: Copy + Debug + Send;
 
@@ -63,9 +69,6 @@ pub trait Selection<G: Game> {
     fn tolerance(&self) -> f64 {
         0.0
     }
-
-    /// Returns the data of the moves of a role in a state that becomes a node.
-    fn edge_data(&mut self, game: &G, state: &G::State, role: usize, moves: &[G::Move]) -> &[Self::EdgeData];
 
     /// Follows a simulation to a node, beginning with the root.
     #[inline]
@@ -94,7 +97,7 @@ pub trait Selection<G: Game> {
     }
 
     /// Sets the number of bytes by which the memory of the selection may grow
-    /// in the next [`learn`](Selection::learn). Without room the selection
+    /// in the next [`learn`](EdgeValues::learn). Without room the selection
     /// learns less.
     #[inline]
     fn set_room(&mut self, _bytes: usize) {}

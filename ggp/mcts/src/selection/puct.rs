@@ -1,6 +1,6 @@
 //! Selection with prior probabilities.
 
-use super::{Game, MoveStats, NodeVisit, Selection};
+use super::{EdgeValues, Game, MoveStats, NodeVisit, Selection};
 
 /// An evaluator of moves before they are tried.
 pub trait MoveEvaluator<G: Game> {
@@ -42,13 +42,6 @@ impl<F> Puct<F> {
 }
 
 impl<G: Game, F: MoveEvaluator<G>> Selection<G> for Puct<F> {
-    type EdgeData = Prior;
-    type Prepared = f64;
-
-    fn values_untried(&self) -> bool {
-        true
-    }
-
     fn edge_data(&mut self, game: &G, state: &G::State, role: usize, moves: &[G::Move]) -> &[Prior] {
         self.values.clear();
         self.foresight.evaluate_moves(game, state, role, moves, &mut self.values);
@@ -60,6 +53,15 @@ impl<G: Game, F: MoveEvaluator<G>> Selection<G> for Puct<F> {
         let sum: f32 = self.hints.iter().map(|hint| hint.prior).sum();
         self.hints.iter_mut().for_each(|hint| hint.prior /= sum);
         &self.hints
+    }
+}
+
+impl<F> EdgeValues for Puct<F> {
+    type EdgeData = Prior;
+    type Prepared = f64;
+
+    fn values_untried(&self) -> bool {
+        true
     }
 
     #[inline]

@@ -1,6 +1,6 @@
 //! UCB1 applied to trees.
 
-use super::{Game, MoveStats, NodeVisit, ParamOverrides, Selection};
+use super::{EdgeValues, Game, MoveStats, NodeVisit, ParamOverrides, Selection};
 use crate::PerRole;
 
 /// UCB1 applied to trees [Kocsis and Szepesvári 2006; Roschke and Sturtevant
@@ -18,18 +18,20 @@ impl Uct {
     }
 }
 
-impl<G: Game> Selection<G> for Uct {
+impl<G: Game, V> Selection<G, V> for Uct {
+    #[inline]
+    fn edge_data(&mut self, _: &G, _: &V, _: usize, moves: &[G::Move]) -> &[()] {
+        // A slice of zero-sized values takes no memory, whatever its length.
+        &[(); usize::MAX][..moves.len()]
+    }
+}
+
+impl EdgeValues for Uct {
     type EdgeData = ();
     type Prepared = f64;
 
     fn values_untried(&self) -> bool {
         false
-    }
-
-    #[inline]
-    fn edge_data(&mut self, _: &G, _: &G::State, _: usize, moves: &[G::Move]) -> &[()] {
-        // A slice of zero-sized values takes no memory, whatever its length.
-        &[(); usize::MAX][..moves.len()]
     }
 
     #[inline]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sternhalma_game::{Game, Limits, SearchStats};
 use sternhalma_gdl::Rules;
-use sternhalma_gdl::network::{LaneGame, Network, NetworkGame};
+use sternhalma_gdl::network::{Network, NetworkGame, NetworkState};
 use sternhalma_mcts::{Mcts, Playout, SearchClock, SearchResult, Selection, ToTheEnd};
 
 use crate::batch::{LaneSearch, LockStepSearches};
@@ -51,7 +51,7 @@ fn limits(seed: u64, at: usize) -> (Limits, SearchClock) {
 
 /// Returns the joint move after a search: the best move of the first acting role,
 /// and the last legal move of the others.
-fn joint<G: Game<Move = u32>>(game: &G, state: &G::State, best: u32) -> Vec<u32> {
+fn joint(game: &NetworkGame, state: &NetworkState, best: u32) -> Vec<u32> {
     let acting = game.turn(state).acting(game.roles());
     let last = |role| {
         let mut moves = Vec::new();
@@ -100,8 +100,8 @@ impl PartsVisitor<NetworkGame> for Alone<'_> {
 
 /// Runs the searches for the first moves of matches in lock step, one match for
 /// each seed.
-fn in_lock_step(game: &LaneGame, policy: &Policy, seeds: u64, seats: usize) -> Vec<Vec<SearchResult<u32>>> {
-    let mut searches = LockStepSearches::new(game, seats);
+fn in_lock_step(game: &NetworkGame, policy: &Policy, seeds: u64, seats: usize) -> Vec<Vec<SearchResult<u32>>> {
+    let mut searches = LockStepSearches::new(game, game.lanes().unwrap(), seats);
     let mut found: Vec<Vec<SearchResult<u32>>> = vec![Vec::new(); seeds as usize];
     for seed in 0..seeds {
         let mut resumable = policy.resumable(game, 0, seed).unwrap();
@@ -138,14 +138,13 @@ fn without_time(found: Vec<SearchResult<u32>>) -> Vec<SearchResult<u32>> {
 fn searches_in_lock_step_equal_searches_alone() {
     const SEEDS: u64 = 5;
     for (place, (name, game)) in games().into_iter().enumerate() {
-        let lanes = LaneGame::new(&game);
         for (number, policy) in POLICIES.into_iter().enumerate() {
             let policy: Policy = policy.parse().unwrap();
             let Policy::Search(search) = &policy else { panic!("all policies search") };
             let alone = |seed| without_time(search.visit(&game, 0, Alone { game: &game, search, seed }));
             let alone: Vec<Vec<SearchResult<u32>>> = (0..SEEDS).map(alone).collect();
             let seats = [2, 4, 512][(place + number) % 3];
-            let found = in_lock_step(&lanes, &policy, SEEDS, seats);
+            let found = in_lock_step(&game, &policy, SEEDS, seats);
             let found: Vec<Vec<SearchResult<u32>>> = found.into_iter().map(without_time).collect();
             assert_eq!(found, alone, "{name}, {policy}, {seats} seats");
         }
@@ -155,14 +154,13 @@ fn searches_in_lock_step_equal_searches_alone() {
 #[test]
 fn dropped_searches_free_their_seats() {
     let (_, game) = games().swap_remove(3);
-    let lanes = LaneGame::new(&game);
     let policy: Policy = "base".parse().unwrap();
     let begun = |seed: u64, limit: u64| {
-        let mut resumable = policy.resumable(&lanes, 0, seed).unwrap();
-        resumable.begin(&lanes, &lanes.initial());
-        LaneSearch::new(seed, resumable, lanes.initial(), Limits::playouts(limit), SearchClock::Play)
+        let mut resumable = policy.resumable(&game, 0, seed).unwrap();
+        resumable.begin(&game, &game.initial());
+        LaneSearch::new(seed, resumable, game.initial(), Limits::playouts(limit), SearchClock::Play)
     };
-    let mut searches = LockStepSearches::new(&lanes, 3);
+    let mut searches = LockStepSearches::new(&game, game.lanes().unwrap(), 3);
     (0..6).for_each(|seed| searches.add(begun(seed, u64::MAX)));
     (0..100).for_each(|_| searches.round());
     searches.retain(|&seed| seed == 1);
@@ -176,8 +174,8 @@ fn dropped_searches_free_their_seats() {
     assert!(searches.is_idle());
     ended.sort_by_key(|search| search.tag);
     for (search, seed) in ended.iter().zip(6..) {
-        let one = in_lock_step_alone(&lanes, begun(seed, 20));
-        assert_eq!((search.tag, search.result(&lanes, 0).moves), (seed, one));
+        let one = in_lock_step_alone(&game, begun(seed, 20));
+        assert_eq!((search.tag, search.result(&game, 0).moves), (seed, one));
         assert_eq!(search.spent().playouts, 20);
     }
 }
@@ -185,7 +183,6 @@ fn dropped_searches_free_their_seats() {
 #[test]
 fn lanes_find_the_transpositions_of_single_states() {
     let (_, game) = games().into_iter().find(|(name, _)| name.ends_with("/tic-tac-toe.kif")).unwrap();
-    let lanes = LaneGame::new(&game);
     let limits = Limits::playouts(2000);
     let found = ["uct", "uct,transpositions=yes"].map(|text| {
         let policy: Policy = text.parse().unwrap();
@@ -194,18 +191,18 @@ fn lanes_find_the_transpositions_of_single_states() {
         agent.begin(&game, &state);
         let stop = AtomicBool::new(false);
         let alone = agent.search(&SearchTask::new(&game, &state, limits, &stop), 0).moves;
-        let mut resumable = policy.resumable(&lanes, 0, 1).unwrap();
-        resumable.begin(&lanes, &lanes.initial());
-        let search = LaneSearch::new(1, resumable, lanes.initial(), limits, SearchClock::Play);
-        assert_eq!(in_lock_step_alone(&lanes, search), alone, "{text}");
+        let mut resumable = policy.resumable(&game, 0, 1).unwrap();
+        resumable.begin(&game, &game.initial());
+        let search = LaneSearch::new(1, resumable, game.initial(), limits, SearchClock::Play);
+        assert_eq!(in_lock_step_alone(&game, search), alone, "{text}");
         alone
     });
     assert_ne!(found[0], found[1], "transpositions change the search");
 }
 
 /// Runs one search without others beside it, and returns its moves.
-fn in_lock_step_alone(game: &LaneGame, search: LaneSearch<u64>) -> Vec<(u32, sternhalma_mcts::MoveStats)> {
-    let mut searches = LockStepSearches::new(game, 1);
+fn in_lock_step_alone(game: &NetworkGame, search: LaneSearch<u64>) -> Vec<(u32, sternhalma_mcts::MoveStats)> {
+    let mut searches = LockStepSearches::new(game, game.lanes().unwrap(), 1);
     searches.add(search);
     loop {
         searches.round();

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use sternhalma_game::{Game, LimitChecker, Limits, SearchStats};
 use sternhalma_gdl::Rules;
-use sternhalma_gdl::network::{LaneGame, Network, NetworkGame};
-use sternhalma_mcts::{Mcts, MctsConfig, Playout, SearchClock, SearchResult, Selection, ToTheEnd};
+use sternhalma_gdl::network::{LaneView, Network, NetworkGame};
+use sternhalma_mcts::{Mcts, MctsConfig, SearchClock, SearchResult, ToTheEnd};
 
-use crate::batch::run_in_lanes;
+use crate::batch::{LanePlayout, LaneSelection, run_in_lanes};
 use crate::policy::{PartsVisitor, Policy, SearchPolicy};
 
 const POLICIES: [&str; 7] = [
@@ -30,19 +30,19 @@ fn game(name: &str) -> NetworkGame {
 
 /// Searches for some moves of a match with a number of lanes, or without lanes.
 struct Searched<'a> {
-    game: &'a LaneGame,
+    game: &'a NetworkGame,
     search: &'a SearchPolicy,
     lanes: Option<usize>,
     limits: Limits,
 }
 
-impl PartsVisitor<LaneGame> for Searched<'_> {
+impl PartsVisitor<NetworkGame, LaneView> for Searched<'_> {
     type Made = Vec<SearchResult<u32>>;
 
     fn visit<S, P>(self, selection: S, playout: P) -> Vec<SearchResult<u32>>
     where
-        S: Selection<LaneGame> + Clone + Send + 'static,
-        P: Playout<LaneGame> + Clone + Send + 'static,
+        S: LaneSelection,
+        P: LanePlayout,
     {
         let Searched { game, search, lanes, limits } = self;
         let settings = MctsConfig { solver: search.solver, ..MctsConfig::default() };
@@ -56,7 +56,7 @@ impl PartsVisitor<LaneGame> for Searched<'_> {
                 None => search.think(game, &state, limits, &stop, SearchStats::default(), SearchClock::Play),
                 Some(lanes) => {
                     let mut checker = LimitChecker::counting(limits);
-                    run_in_lanes(&mut search, game, &state, lanes, &mut checker);
+                    run_in_lanes(&mut search, game, game.lanes().unwrap(), &state, lanes, &mut checker);
                     checker.spent
                 }
             };
@@ -75,9 +75,9 @@ impl PartsVisitor<LaneGame> for Searched<'_> {
     }
 }
 
-fn searched(game: &LaneGame, policy: &str, lanes: Option<usize>, limits: Limits) -> Vec<SearchResult<u32>> {
+fn searched(game: &NetworkGame, policy: &str, lanes: Option<usize>, limits: Limits) -> Vec<SearchResult<u32>> {
     let Policy::Search(search) = policy.parse().unwrap() else { panic!("{policy} searches") };
-    search.visit(game, 0, Searched { game, search: &search, lanes, limits })
+    search.visit_in_lanes(game, 0, Searched { game, search: &search, lanes, limits })
 }
 
 const GAMES: [&str; 5] = ["connect-four", "breakthrough", "chinese-checkers-3p", "matching-pennies", "odd-one-out"];
@@ -86,11 +86,10 @@ const GAMES: [&str; 5] = ["connect-four", "breakthrough", "chinese-checkers-3p",
 fn one_lane_equals_the_search_without_lanes() {
     for name in GAMES {
         let game = game(name);
-        let lanes = LaneGame::of(&game).unwrap();
         for policy in POLICIES {
             let limits = Limits::playouts(60);
-            let found = searched(lanes, policy, Some(1), limits);
-            assert_eq!(found, searched(lanes, policy, None, limits), "{name}, {policy}");
+            let found = searched(&game, policy, Some(1), limits);
+            assert_eq!(found, searched(&game, policy, None, limits), "{name}, {policy}");
         }
     }
 }
@@ -99,17 +98,16 @@ fn one_lane_equals_the_search_without_lanes() {
 fn visits_are_those_of_finished_simulations() {
     for name in GAMES {
         let game = game(name);
-        let lanes = LaneGame::of(&game).unwrap();
         for policy in POLICIES {
             // Some simulations are under way when the expansions run out.
             for limits in [Limits::playouts(150), Limits::expansions(2000)] {
-                let first = searched(lanes, policy, Some(64), limits).swap_remove(0);
+                let first = searched(&game, policy, Some(64), limits).swap_remove(0);
                 let visits: u64 = first.moves.iter().map(|(_, stats)| u64::from(stats.visits)).sum();
                 assert_eq!(visits, first.spent.playouts, "{name}, {policy}, {limits:?}");
                 assert!(first.moves.iter().all(|(_, stats)| stats.sum <= f64::from(stats.visits)));
                 assert!(first.moves.iter().all(|(_, stats)| stats.under_way == 0));
             }
-            let playouts = searched(lanes, policy, Some(64), Limits::playouts(150)).swap_remove(0).spent.playouts;
+            let playouts = searched(&game, policy, Some(64), Limits::playouts(150)).swap_remove(0).spent.playouts;
             assert_eq!(playouts, 150, "{name}, {policy}");
         }
     }

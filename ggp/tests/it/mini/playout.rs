@@ -112,7 +112,7 @@ fn case(
     let (game, _) = ready(case["rules"].as_str().unwrap());
     let mut playout = playout(&game, 0, always(strategy));
     let mut state = game.initial();
-    playout.begin(&game, None, &mut Rng::seed_from_u64(1));
+    Playout::<NetworkGame>::begin(&mut playout, &game, None, &mut Rng::seed_from_u64(1));
     playout.watch(&game, &state);
     let names = |value: &Value| -> Vec<String> {
         value.as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_string()).collect()
@@ -136,7 +136,7 @@ fn mobility_counts_for_six_steps() {
     }
     assert_eq!(choices(&game, &mut playout, &state, &history).len(), 3);
     // The next simulation counts mobility again.
-    playout.begin(&game, None, &mut Rng::seed_from_u64(1));
+    Playout::<NetworkGame>::begin(&mut playout, &game, None, &mut Rng::seed_from_u64(1));
     assert_eq!(choices(&game, &mut playout, &state, &history), best);
 }
 
@@ -158,9 +158,9 @@ fn other_roles_follow_their_model() {
         (OpponentModel::Random, &all, &all),
     ] {
         let mut playout = playout(&game, 0, MiniConfig { opponents, ..always(Strategy::Random) });
-        playout.begin(&game, None, &mut rng);
-        playout.learn(&game, &learnt, &[0.0, 1.0]);
-        playout.begin(&game, None, &mut rng);
+        Playout::<NetworkGame>::begin(&mut playout, &game, None, &mut rng);
+        Playout::<NetworkGame>::learn(&mut playout, &game, &learnt, &[0.0, 1.0]);
+        Playout::<NetworkGame>::begin(&mut playout, &game, None, &mut rng);
         let history = MoveHistory::new(2);
         let untried = (0..200).map(|_| playout.choose_untried(&game, &state, 1, &moves, &history, &mut rng));
         assert_eq!(&untried.collect::<BTreeSet<_>>(), in_tree, "{opponents:?}");
@@ -176,7 +176,7 @@ fn exploration_looks_at_the_states_before() {
     let (game, mut playout, state, best) = case("exploration.json", Strategy::Exploration);
     assert_eq!(choices(&game, &mut playout, &state, &MoveHistory::new(1)), best);
     // A simulation is independent of the previous one.
-    playout.begin(&game, None, &mut Rng::seed_from_u64(1));
+    Playout::<NetworkGame>::begin(&mut playout, &game, None, &mut Rng::seed_from_u64(1));
     playout.watch(&game, &state);
     let names = ["(to s1)", "(to s3)"].map(String::from);
     assert_eq!(choices(&game, &mut playout, &state, &MoveHistory::new(1)), BTreeSet::from(names));
@@ -190,7 +190,7 @@ fn exploration_compares_with_three_states() {
     let (game, _) = ready(rules);
     let mut playout = playout(&game, 0, always(Strategy::Exploration));
     let mut state = game.initial();
-    playout.begin(&game, None, &mut Rng::seed_from_u64(1));
+    Playout::<NetworkGame>::begin(&mut playout, &game, None, &mut Rng::seed_from_u64(1));
     playout.watch(&game, &state);
     for name in ["(to b)", "(to c)", "(to d)"] {
         game.play(&mut state, &[game.move_named(0, name).unwrap()]);
@@ -217,7 +217,7 @@ fn our_role_learns_from_its_own_rewards() {
     let history = MoveHistory::new(2);
     // Weights: f 2/4 - 1/6, g 0/4 - 2/6, x 1/4 - 2/6, y 1/4 - 1/6.
     for (letters, won) in [("f y", true), ("f x", true), ("g y", false), ("g x", false), ("f x", false)] {
-        playout.begin(&game, Some(0.1), &mut rng);
+        Playout::<NetworkGame>::begin(&mut playout, &game, Some(0.1), &mut rng);
         let mut state = game.initial();
         playout.watch(&game, &state);
         game.play(
@@ -226,7 +226,7 @@ fn our_role_learns_from_its_own_rewards() {
         );
         playout.watch(&game, &state);
         let reward = f64::from(u8::from(won));
-        playout.learn(&game, &history, &[1.0 - reward, reward]);
+        Playout::<NetworkGame>::learn(&mut playout, &game, &history, &[1.0 - reward, reward]);
     }
     let (_, tally) = playout.tallies().next().unwrap();
     assert_eq!(tally, StrategyTally { simulations: 5, sum: 2.0 });
@@ -234,10 +234,10 @@ fn our_role_learns_from_its_own_rewards() {
     let mut played = MoveHistory::new(2);
     let moves = [0, 1].map(|role| game.legal_of(&game.initial(), role)[0]);
     played.push(|numbers| numbers.extend([0, 1].map(|role| game.number(role, moves[role]))));
-    playout.begin(&game, None, &mut rng);
-    playout.learn(&game, &played, &[0.25, 0.75]);
-    assert_eq!([0, 1].map(|role| playout.preference(&game, role, moves[role])), [0.25, 0.75]);
-    playout.begin(&game, None, &mut rng);
+    Playout::<NetworkGame>::begin(&mut playout, &game, None, &mut rng);
+    Playout::<NetworkGame>::learn(&mut playout, &game, &played, &[0.25, 0.75]);
+    assert_eq!([0, 1].map(|role| Playout::<NetworkGame>::preference(&playout, &game, role, moves[role])), [0.25, 0.75]);
+    Playout::<NetworkGame>::begin(&mut playout, &game, None, &mut rng);
     // The sum of the weights decides; one column alone would leave two moves.
     let best = BTreeSet::from(["(write f y)".to_owned()]);
     assert_eq!(choices_of(1, &game, &mut playout, &game.initial(), &history), best);
@@ -255,7 +255,7 @@ fn equal_goals_are_ordered_by_the_tie_break() {
         (<= (goal you 100) won) (<= (goal you 0) (not won))";
     let (game, _) = ready(rules);
     let mut playout = playout(&game, 0, always(Strategy::Goal));
-    playout.begin(&game, None, &mut Rng::seed_from_u64(1));
+    Playout::<NetworkGame>::begin(&mut playout, &game, None, &mut Rng::seed_from_u64(1));
     // Both states have one half of a way, and the first has halves of two.
     let best = BTreeSet::from(["(take both)".to_owned()]);
     assert_eq!(choices(&game, &mut playout, &game.initial(), &MoveHistory::new(1)), best);
@@ -313,7 +313,7 @@ fn a_match_without_a_start_clock_has_no_symbols() {
     let initial = game.initial();
     let mut rng = Rng::seed_from_u64(1);
     let mut playout = playout(&game, 0, always(Strategy::Symbols));
-    playout.begin(&game, None, &mut rng);
+    Playout::<NetworkGame>::begin(&mut playout, &game, None, &mut rng);
     assert_eq!(choices(&game, &mut playout, &initial, &MoveHistory::new(1)).len(), 8);
 }
 

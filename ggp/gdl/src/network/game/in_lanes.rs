@@ -3,7 +3,7 @@
 use sternhalma_game::Game;
 use sternhalma_game::util::FluentSet;
 
-use super::lane_game::NetworkGame;
+use super::network_game::NetworkGame;
 use crate::network::run::{LANES, Lanes, LanesError};
 use crate::trace::moves_named;
 use crate::{ProverError, Reasoner, ReplayError, StateView, TraceEngine};

@@ -1,8 +1,11 @@
 //! The states of many simulations that advance together.
 
 use sternhalma_game::key_of_words;
+use sternhalma_game::util::FluentSet;
 
-use super::lane_game::{LaneGame, LanePhase, LaneState, LaneView};
+use super::lane_game::{LaneGame, LanePhase};
+use super::lane_view::LaneView;
+use crate::Goal;
 use crate::network::run::{Bits, LANES, LaneProgram, LaneSlots, NetworkState, find_goals, transpose};
 
 /// The states of up to 512 simulations of a [`LaneGame`], one per *seat*, all
@@ -25,7 +28,7 @@ pub struct LaneStates<'a> {
     /// The legal moves in blocks of 64, transposed so that a seat has one word
     /// of each block.
     blocks: Vec<[Bits; 64]>,
-    view: LaneState,
+    view: LaneView,
 }
 
 /// Returns the lane of a seat. Consecutive seats have consecutive words in
@@ -83,7 +86,7 @@ impl<'a> LaneStates<'a> {
             roots: roots.collect(),
             goals: vec![vec![0; LANES]; game.phases()[0].program.roles().len()],
             blocks: vec![[Bits::NONE; 64]; blocks],
-            view: LaneState::InLane(LaneView::new()),
+            view: LaneView::new(game.phases()[0].clone()),
             game,
         }
     }
@@ -96,9 +99,8 @@ impl<'a> LaneStates<'a> {
     /// Puts a state of this phase on a seat. If
     /// [`keep_root`](LaneStates::keep_root) is called after the next
     /// [`find_ends`](LaneStates::find_ends), the seat returns to this state.
-    pub fn put(&mut self, seat: usize, state: &LaneState) {
-        let state = state.single();
-        for fluent in 0..self.game.single().network().netlist.fluents() {
+    pub fn put(&mut self, seat: usize, state: &NetworkState) {
+        for fluent in 0..self.game.fluents() {
             self.slots[LaneProgram::fluent(fluent)].set(lane(seat), state.fluents().contains(fluent));
         }
     }
@@ -140,7 +142,7 @@ impl<'a> LaneStates<'a> {
 
     /// Returns the key of the state of a seat, which is that of the independent state.
     fn key(&self, seat: usize) -> u64 {
-        let (fluents, lane) = (self.game.single().network().netlist.fluents(), lane(seat));
+        let (fluents, lane) = (self.game.fluents(), lane(seat));
         key_of_words((0..fluents).step_by(64).map(|first| {
             (first..fluents.min(first + 64)).fold(0, |word, fluent| {
                 word | u64::from(self.slots[LaneProgram::fluent(fluent)].get(lane)) << (fluent - first)
@@ -149,21 +151,17 @@ impl<'a> LaneStates<'a> {
     }
 
     /// Returns the view of a seat whose match is in a terminal state, with its key if `with_key` is set.
-    pub fn end(&mut self, seat: usize, with_key: bool) -> &LaneState {
-        let key = with_key.then(|| self.key(seat));
-        let goals = &self.goals;
-        let view = view(&mut self.view);
-        view.phase = self.phase;
-        view.key = key;
-        view.terminal = true;
-        view.goals.clear();
-        view.goals.extend(goals.iter().map(|goals| goals[lane(seat)]));
+    pub fn end(&mut self, seat: usize, with_key: bool) -> &LaneView {
+        self.view.key = with_key.then(|| self.key(seat));
+        self.view.terminal = true;
+        self.view.goals.clear();
+        self.view.goals.extend(self.goals.iter().map(|goals| goals[lane(seat)]));
         &self.view
     }
 
     /// Finds the legal moves in all states.
     pub fn find_moves(&mut self) {
-        let LanePhase { program, planes, .. } = &self.game.phases()[self.phase];
+        let LanePhase { program, planes, .. } = &*self.game.phases()[self.phase];
         program.legal(&mut self.slots);
         for (block, planes) in self.blocks.iter_mut().zip(planes.as_chunks::<64>().0) {
             for (row, &slot) in block.iter_mut().zip(planes) {
@@ -178,29 +176,26 @@ impl<'a> LaneStates<'a> {
     }
 
     /// Returns the view of a seat whose match is not over by the rules, with its
-    /// key if `with_key` is set. If a role has no legal move, the result is an
-    /// independent state.
-    pub fn view(&mut self, seat: usize, with_key: bool) -> &LaneState {
-        let key = with_key.then(|| self.key(seat));
-        let blocks = self.game.phases()[self.phase].planes.len() / 64;
-        let found = view(&mut self.view);
-        found.phase = self.phase;
-        found.key = key;
-        found.terminal = false;
-        found.words.clear();
+    /// key if `with_key` is set. If a role has no legal move, the view is terminal.
+    pub fn view(&mut self, seat: usize, with_key: bool) -> &LaneView {
+        self.view.key = with_key.then(|| self.key(seat));
+        let blocks = self.view.phase.planes.len() / 64;
+        self.view.words.clear();
         let (row, word) = (seat / Bits::WORDS, seat % Bits::WORDS);
-        found.words.extend(self.blocks[..blocks].iter().map(|block| block[row].0[word]));
-        if !found.count(self.game) {
-            self.view = LaneState::Single(self.state(seat));
+        self.view.words.extend(self.blocks[..blocks].iter().map(|block| block[row].0[word]));
+        self.view.terminal = !self.view.count();
+        if self.view.terminal {
+            self.view.goals = self.goals_of(seat);
         }
         &self.view
     }
 
-    /// Returns the state of a seat as an independent state.
-    fn state(&self, seat: usize) -> NetworkState {
+    /// Returns the goals of the state of a seat.
+    fn goals_of(&self, seat: usize) -> Vec<u8> {
         let holds = |fluent| self.slots[LaneProgram::fluent(fluent)].get(lane(seat));
-        let fluents: Vec<bool> = (0..self.game.single().network().netlist.fluents()).map(holds).collect();
-        self.game.single().state_from(&sternhalma_game::util::FluentSet::of(&fluents))
+        let fluents: Vec<bool> = (0..self.game.fluents()).map(holds).collect();
+        let engine = self.game.engine();
+        engine.goals(&engine.state(&FluentSet::of(&fluents))).map(Goal::score).collect()
     }
 
     /// Sets the moves of a seat: one legal move per role.
@@ -223,16 +218,6 @@ impl<'a> LaneStates<'a> {
     /// Advances to the next phase when no seat plays.
     pub fn pass(&mut self) {
         self.phase = (self.phase + 1) % self.game.phases().len();
-    }
-}
-
-/// Returns the view in a state, replacing an independent state.
-fn view(state: &mut LaneState) -> &mut LaneView {
-    if let LaneState::Single(_) = state {
-        *state = LaneState::InLane(LaneView::new());
-    }
-    match state {
-        LaneState::InLane(view) => view,
-        LaneState::Single(_) => unreachable!("the complete state has just been replaced"),
+        self.view.phase = self.game.phases()[self.phase].clone();
     }
 }

@@ -3,9 +3,11 @@
 mod in_lanes;
 mod lane_game;
 mod lane_states;
+mod lane_view;
 mod network_game;
 
 pub use in_lanes::InLanes;
-pub use lane_game::{LaneGame, LaneState, LaneView, NetworkGame};
+pub use lane_game::LaneGame;
 pub use lane_states::{LaneStates, Seats};
-pub use network_game::SingleGame;
+pub use lane_view::LaneView;
+pub use network_game::NetworkGame;

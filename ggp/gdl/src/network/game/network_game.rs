@@ -8,9 +8,10 @@ use sternhalma_game::features::StateFeatures;
 use sternhalma_game::util::FluentSet;
 use sternhalma_game::{Game, MemoryBudget, MemoryUse, Rng, Turn, key_of_words};
 
+use super::lane_game::LaneGame;
 use crate::ground::GroundLimits;
 use crate::network::analysis::{EngineGame, NetworkFeatures, goal_trees};
-use crate::network::{Network, NetworkState, SequentialEngine};
+use crate::network::{LanesError, Network, NetworkState, SequentialEngine};
 use crate::{Goal, Reasoner, Rules};
 
 /// A rulesheet played with its network, one state at a time.
@@ -19,70 +20,55 @@ use crate::{Goal, Reasoner, Rules};
 /// the others play their only move. Otherwise all roles act simultaneously. A
 /// match ends according to the rules, and also if a role has no legal move,
 /// which valid rules prevent.
-///
-/// `L` is the same game in another form, which is made on first use and knows this type with `L = ()`.
 #[derive(Debug)]
-pub struct SingleGame<L = ()> {
-    network: Arc<Network>,
+pub struct NetworkGame {
+    network: Network,
     engine: Arc<SequentialEngine>,
     /// The moves of each role by name.
-    named: Arc<Vec<HashMap<String, u32>>>,
+    named: Vec<HashMap<String, u32>>,
     /// The rules of the network, if they are given, and their goal trees, once
     /// they were requested.
     rules: Option<Rules>,
     /// The features, created on first use.
     features: OnceLock<NetworkFeatures>,
-    /// The other form, created on first use.
-    other: OnceLock<L>,
+    /// The network in lanes, compiled on first use.
+    lanes: OnceLock<Result<Arc<LaneGame>, LanesError>>,
     memory: MemoryUse,
 }
 
-impl<L> SingleGame<L> {
+impl NetworkGame {
     /// Creates the game of a network.
-    pub fn new(network: Network) -> SingleGame<L> {
+    pub fn new(network: Network) -> NetworkGame {
         let engine = SequentialEngine::new(&network.netlist);
         let names =
             |range: &std::ops::Range<usize>| range.clone().map(|mv| (network.moves[mv].clone(), mv as u32)).collect();
         let named = network.netlist.roles.iter().map(names).collect();
-        SingleGame::of(Arc::new(network), Arc::new(engine), Arc::new(named))
-    }
-
-    fn of(
-        network: Arc<Network>,
-        engine: Arc<SequentialEngine>,
-        named: Arc<Vec<HashMap<String, u32>>>,
-    ) -> SingleGame<L> {
-        let (features, other) = (OnceLock::new(), OnceLock::new());
-        SingleGame { network, engine, named, rules: None, features, other, memory: MemoryUse::default() }
-    }
-
-    /// Returns the same game without rules and another form. The network, whose memory is counted once, is shared.
-    pub(super) fn share(&self) -> SingleGame {
-        SingleGame::of(self.network.clone(), self.engine.clone(), self.named.clone())
+        let (engine, features, lanes) = (Arc::new(engine), OnceLock::new(), OnceLock::new());
+        NetworkGame { network, engine, named, rules: None, features, lanes, memory: MemoryUse::default() }
     }
 
     /// Counts the memory of the game for a budget.
     #[must_use]
-    pub fn within(mut self, memory: &MemoryBudget) -> SingleGame<L> {
+    pub fn within(mut self, memory: &MemoryBudget) -> NetworkGame {
         self.memory = MemoryUse::of(memory);
         self.memory.set(self.network.bytes() as u64);
         self
     }
 
-    /// Returns the budget for which the memory of the game is counted.
-    pub(super) fn memory(&self) -> &MemoryBudget {
-        self.memory.budget()
-    }
-
-    /// Returns the other form of the game. The first call creates it.
-    pub(super) fn other(&self, create: impl FnOnce() -> L) -> &L {
-        self.other.get_or_init(create)
+    /// Returns the network in lanes. The first call compiles it, which may take some seconds.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`LanesError::OutOfMemory`] if it exceeds the memory of the game.
+    pub fn lanes(&self) -> Result<&Arc<LaneGame>, &LanesError> {
+        let compile = || LaneGame::new(&self.network.netlist, &self.engine).within(self.memory.budget()).map(Arc::new);
+        self.lanes.get_or_init(compile).as_ref()
     }
 
     /// Returns the same game with the rules that its network was made from.
-    /// [`features`](SingleGame::features) derives goal trees from them.
-    pub fn with_rules(self, rules: Rules) -> SingleGame<L> {
-        SingleGame { rules: Some(rules), ..self }
+    /// [`features`](NetworkGame::features) derives goal trees from them.
+    pub fn with_rules(self, rules: Rules) -> NetworkGame {
+        NetworkGame { rules: Some(rules), ..self }
     }
 
     /// Returns the network.
@@ -106,27 +92,25 @@ impl<L> SingleGame<L> {
     pub fn playout(&self, state: &mut NetworkState, most: usize, rng: &mut Rng) -> usize {
         self.engine.play_random(state, most, rng, |_| ())
     }
-}
 
-impl<L: Send + Sync> SingleGame<L> {
     /// Returns the features of states that strategies use. The first call may
     /// take some seconds.
-    pub fn features(&self) -> Box<dyn StateFeatures<SingleGame<L>>> {
-        let memory = self.memory().room().min(GroundLimits::DEFAULT_MEMORY);
+    pub fn features(&self) -> Box<dyn StateFeatures<NetworkGame>> {
+        let memory = self.memory.budget().room().min(GroundLimits::DEFAULT_MEMORY);
         let goals = |rules| goal_trees(rules, GroundLimits::within(memory), &AtomicBool::new(false)).ok();
         let goals = || self.rules.as_ref().and_then(goals).unwrap_or_else(|| vec![None; self.roles()]);
         let made = self.features.get_or_init(|| NetworkFeatures::new(self, &self.network, goals().into()));
-        StateFeatures::<SingleGame<L>>::duplicate(made)
+        StateFeatures::<NetworkGame>::duplicate(made)
     }
 }
 
-impl<L: Send + Sync> EngineGame for SingleGame<L> {
+impl EngineGame for NetworkGame {
     fn engine(&self) -> &SequentialEngine {
         &self.engine
     }
 }
 
-impl<L: Send + Sync> Game for SingleGame<L> {
+impl Game for NetworkGame {
     type State = NetworkState;
     /// The number of a move in the network.
     type Move = u32;
@@ -209,7 +193,7 @@ impl<L: Send + Sync> Game for SingleGame<L> {
     }
 }
 
-impl<L: Send + Sync> Reasoner for SingleGame<L> {
+impl Reasoner for NetworkGame {
     fn role_names(&self) -> &[String] {
         &self.network.roles
     }

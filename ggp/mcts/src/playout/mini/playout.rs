@@ -3,7 +3,7 @@
 use rand::RngExt;
 use sternhalma_game::features::{Degree, DegreeBuffers, GoalTree, StateFeatures, Successors};
 use sternhalma_game::util::FluentSet;
-use sternhalma_game::{Game, NOOP, Rng, Turn};
+use sternhalma_game::{Game, NOOP, Rng, SearchState, Turn};
 
 use super::scoring::StateScore;
 use super::{Allocator, History, MiniConfig, Strategy, StrategyAllocation, StrategyTally, SymbolCounts, scoring};
@@ -177,7 +177,7 @@ impl<G: Game> MiniPlayout<G> {
     fn pick(
         &mut self,
         game: &G,
-        state: &G::State,
+        state: &impl SearchState<G>,
         role: usize,
         moves: &[G::Move],
         steps: Option<usize>,
@@ -201,9 +201,9 @@ impl<G: Game> MiniPlayout<G> {
             Strategy::Mobility => steps.unwrap_or(0) < MOBILE_STEPS,
             _ => self.known > 0,
         };
-        if !judges {
+        let Some(state) = state.whole().filter(|_| judges) else {
             return rng.random_range(0..moves.len());
-        }
+        };
         self.judge(game, state, strategy, moves, steps, rng);
         scoring::best(&self.buffers.worths, rng)
     }
@@ -274,9 +274,8 @@ impl<G: Game> MiniPlayout<G> {
     }
 }
 
-impl<G: Game> Playout<G> for MiniPlayout<G> {
+impl<G: Game, V: SearchState<G>> Playout<G, V> for MiniPlayout<G> {
     const LEARNS: bool = true;
-    const WATCHES: bool = true;
 
     fn play_for(&mut self, role: usize) {
         self.role = role;
@@ -306,8 +305,8 @@ impl<G: Game> Playout<G> for MiniPlayout<G> {
         self.known = 0;
     }
 
-    fn watch(&mut self, game: &G, state: &G::State) {
-        let Some(features) = &self.features else { return };
+    fn watch(&mut self, game: &G, state: &V) {
+        let (Some(features), Some(state)) = (&self.features, state.whole()) else { return };
         self.recent.rotate_right(1);
         features.mark(game, state, &mut self.recent[0]);
         self.known = (self.known + 1).min(MEMORY);
@@ -317,11 +316,11 @@ impl<G: Game> Playout<G> for MiniPlayout<G> {
         }
     }
 
-    fn choose(&mut self, game: &G, state: &G::State, role: usize, history: &MoveHistory, rng: &mut Rng) -> G::Move {
+    fn choose(&mut self, game: &G, state: &V, role: usize, history: &MoveHistory, rng: &mut Rng) -> G::Move {
         let from = *self.playout_from.get_or_insert(history.len());
         let mut moves = std::mem::take(&mut self.buffers.moves);
         moves.clear();
-        game.playout_moves(state, role, &mut moves);
+        state.playout_moves(game, role, &mut moves);
         let mv = moves[self.pick(game, state, role, &moves, Some(history.len() - from), rng)];
         self.buffers.moves = moves;
         mv
@@ -330,7 +329,7 @@ impl<G: Game> Playout<G> for MiniPlayout<G> {
     fn choose_untried(
         &mut self,
         game: &G,
-        state: &G::State,
+        state: &V,
         role: usize,
         untried: &[G::Move],
         _: &MoveHistory,

@@ -3,7 +3,7 @@
 mod amaf;
 mod log;
 
-use super::{Game, MoveHistory, MoveStats, NodeVisit, ParamOverrides, Selection};
+use super::{EdgeValues, Game, MoveHistory, MoveStats, NodeVisit, ParamOverrides, Selection};
 use crate::PerRole;
 use amaf::Amaf;
 
@@ -104,7 +104,15 @@ fn share(k: f64, visits: u32) -> f64 {
     if k.is_infinite() { 1.0 } else { (k / (3.0 * f64::from(visits) + k).max(f64::MIN_POSITIVE)).sqrt() }
 }
 
-impl<G: Game> Selection<G> for Grave {
+impl<G: Game, V> Selection<G, V> for Grave {
+    fn edge_data(&mut self, game: &G, _: &V, role: usize, moves: &[G::Move]) -> &[u32] {
+        self.notes.clear();
+        self.notes.extend(moves.iter().map(|&mv| game.number(role, mv)));
+        &self.notes
+    }
+}
+
+impl EdgeValues for Grave {
     type EdgeData = u32;
     type Prepared = Shares;
     const LEARNS: bool = true;
@@ -115,12 +123,6 @@ impl<G: Game> Selection<G> for Grave {
 
     fn tolerance(&self) -> f64 {
         if self.form == GraveForm::Authors { Grave::TOLERANCE } else { 0.0 }
-    }
-
-    fn edge_data(&mut self, game: &G, _: &G::State, role: usize, moves: &[G::Move]) -> &[u32] {
-        self.notes.clear();
-        self.notes.extend(moves.iter().map(|&mv| game.number(role, mv)));
-        &self.notes
     }
 
     #[inline]
@@ -190,7 +192,7 @@ mod tests {
 
     use super::*;
     use crate::Mcts;
-    use crate::testing::{Offers, Simulation, number};
+    use crate::testing::{Simulation, number};
     use crate::{MctsConfig, RandomPlayout, ToTheEnd};
     use sternhalma_game::Limits;
     use sternhalma_game::Rng;
@@ -265,12 +267,12 @@ mod tests {
 
     fn enter(grave: &mut Grave, node: u32, visits: u32) -> NodeVisit {
         let place = NodeVisit { node, visits };
-        Selection::<Offers>::enter(grave, place);
+        grave.enter(place);
         place
     }
 
     fn prepare(grave: &mut Grave, place: NodeVisit, role: usize) -> Shares {
-        Selection::<Offers>::prepare(grave, place, role)
+        grave.prepare(place, role)
     }
 
     #[test]
@@ -304,7 +306,7 @@ mod tests {
                 if early {
                     (0..4).for_each(|node| grave.amaf.open(node));
                 }
-                Selection::<Offers>::learn(&mut grave, entered, &simulation.history(), &simulation.rewards);
+                grave.learn(entered, &simulation.history(), &simulation.rewards);
             }
             (0..4).for_each(|node| grave.amaf.open(node));
             for expected in &values_of_nodes {
@@ -324,12 +326,12 @@ mod tests {
             let place = enter(&mut grave, 0, case.visits);
             if let Some(amaf) = case.amaf {
                 let simulation = Simulation { steps: vec!["A".to_owned()], rewards: vec![amaf], times: 1 };
-                Selection::<Offers>::learn(&mut grave, &[0], &simulation.history(), &simulation.rewards);
+                grave.learn(&[0], &simulation.history(), &simulation.rewards);
             }
             let shares = prepare(&mut grave, place, 0);
             let stats =
                 MoveStats { visits: case.move_visits, under_way: 0, sum: case.mean * f64::from(case.move_visits) };
-            let value = Selection::<Offers>::value(&grave, shares, stats, number("A"));
+            let value = grave.value(shares, stats, number("A"));
             // AMAF values use rewards in single precision.
             assert!((value - case.value).abs() < 1e-7, "{}: {value}, not {}", case.about, case.value);
         }
@@ -339,8 +341,8 @@ mod tests {
     fn forms_differ_in_what_they_value_and_how_near() {
         for (form, untried, tolerance) in [(GraveForm::Paper, false, 0.0), (GraveForm::Authors, true, 0.01)] {
             let grave = Grave::new(GraveSettings { form, ..GraveSettings::BASE });
-            assert_eq!(Selection::<Offers>::values_untried(&grave), untried);
-            assert_eq!(Selection::<Offers>::tolerance(&grave), tolerance);
+            assert_eq!(grave.values_untried(), untried);
+            assert_eq!(grave.tolerance(), tolerance);
         }
     }
 
@@ -349,7 +351,7 @@ mod tests {
         let mut grave = Grave::new(GraveSettings { k: 0.0, ..GraveSettings::BASE });
         let infinity = Some(f64::INFINITY);
         let controls = ParamOverrides { c: Some(0.9), k: infinity, reference: infinity, ..ParamOverrides::default() };
-        Selection::<Offers>::set_params(&mut grave, 1, &controls);
+        grave.set_params(1, &controls);
         enter(&mut grave, 0, 10);
         let place = enter(&mut grave, 1, 100);
         let expected = [(0, 0.0, 0.2), (1, 1.0, 0.9)];
@@ -430,25 +432,28 @@ mod tests {
     }
 
     impl Selection<Mixed> for Checked {
+        fn edge_data(&mut self, game: &Mixed, state: &(usize, u64), role: usize, moves: &[u32]) -> &[u32] {
+            self.grave.edge_data(game, state, role, moves)
+        }
+    }
+
+    impl EdgeValues for Checked {
         type EdgeData = u32;
         type Prepared = (Shares, NodeVisit, usize);
         const LEARNS: bool = true;
         fn values_untried(&self) -> bool {
-            Selection::<Mixed>::values_untried(&self.grave)
-        }
-        fn edge_data(&mut self, game: &Mixed, state: &(usize, u64), role: usize, moves: &[u32]) -> &[u32] {
-            self.grave.edge_data(game, state, role, moves)
+            self.grave.values_untried()
         }
         fn enter(&mut self, place: NodeVisit) {
             self.way.retain(|_| place.node != 0);
             self.way.push(place);
-            Selection::<Mixed>::enter(&mut self.grave, place);
+            self.grave.enter(place);
         }
         fn prepare(&mut self, place: NodeVisit, role: usize) -> (Shares, NodeVisit, usize) {
-            (Selection::<Mixed>::prepare(&mut self.grave, place, role), place, role)
+            (self.grave.prepare(place, role), place, role)
         }
         fn value(&self, (shares, place, role): (Shares, NodeVisit, usize), stats: MoveStats, number: u32) -> f64 {
-            let value = Selection::<Mixed>::value(&self.grave, shares, stats, number);
+            let value = self.grave.value(shares, stats, number);
             let expected = self.slow_value(place, role, stats, number);
             assert!((value - expected).abs() < 1e-6, "{value} instead of {expected} at {place:?}");
             self.checked.set(self.checked.get() + 1);
@@ -461,7 +466,7 @@ mod tests {
                 self.nodes.resize(nodes, Vec::new());
                 self.nodes[node as usize].push((steps[step..].to_vec(), rewards.to_vec()));
             }
-            Selection::<Mixed>::learn(&mut self.grave, entered, history, rewards);
+            self.grave.learn(entered, history, rewards);
         }
         fn renumber(&mut self, numbers: &[Option<u32>]) {
             let mut nodes = Vec::new();
@@ -471,7 +476,7 @@ mod tests {
                 nodes[number as usize] = node;
             }
             self.nodes = nodes;
-            Selection::<Mixed>::renumber(&mut self.grave, numbers);
+            self.grave.renumber(numbers);
         }
     }
 

@@ -1,0 +1,129 @@
+//! States in lanes, as a search reads them.
+
+use std::sync::Arc;
+
+use rand::RngExt;
+use sternhalma_game::{Game, Rng, SearchState, Turn};
+
+use super::lane_game::LanePhase;
+use super::network_game::NetworkGame;
+use crate::network::run::NetworkState;
+
+/// A view of the state in a lane: the goals if it is terminal, otherwise the legal moves. Only all lanes together can
+/// be played.
+///
+/// A search plays the same simulations with views as with whole states: turns, moves, their order and random choices
+/// are the same.
+pub struct LaneView {
+    pub(super) phase: Arc<LanePhase>,
+    pub(super) terminal: bool,
+    turn: Turn,
+    /// The key of the state, if it was requested.
+    pub(super) key: Option<u64>,
+    /// The number of legal moves of each role.
+    counts: Vec<u32>,
+    /// The legal moves, in the layout of the phase.
+    pub(super) words: Vec<u64>,
+    /// The goals of all roles.
+    pub(super) goals: Vec<u8>,
+}
+
+impl LaneView {
+    /// Creates an empty view.
+    pub(super) fn new(phase: Arc<LanePhase>) -> LaneView {
+        LaneView {
+            phase,
+            terminal: false,
+            turn: Turn::One(0),
+            key: None,
+            counts: Vec::new(),
+            words: Vec::new(),
+            goals: Vec::new(),
+        }
+    }
+
+    /// Counts the legal moves after their bits were set. Returns whether each
+    /// role has one.
+    pub(super) fn count(&mut self) -> bool {
+        self.counts.clear();
+        let (mut choosing, mut role_that_chooses) = (0, 0);
+        let mut all_can = true;
+        for (role, of_role) in self.phase.roles.iter().enumerate() {
+            let count = of_role.count(&self.words);
+            self.counts.push(count);
+            all_can &= count > 0;
+            if count > 1 {
+                choosing += 1;
+                role_that_chooses = role;
+            }
+        }
+        self.turn = if choosing > 1 { Turn::All } else { Turn::One(role_that_chooses) };
+        all_can
+    }
+}
+
+impl SearchState<NetworkGame> for LaneView {
+    #[inline]
+    fn turn(&self, _: &NetworkGame) -> Turn {
+        self.turn
+    }
+
+    #[inline]
+    fn has_choice(&self, _: &NetworkGame, role: usize) -> bool {
+        self.counts[role] > 1
+    }
+
+    #[inline]
+    fn legal(&self, _: &NetworkGame, role: usize, moves: &mut Vec<u32>) {
+        moves.reserve(self.counts[role] as usize);
+        self.phase.roles[role].legal(&self.words, |mv| moves.push(mv));
+    }
+
+    #[inline]
+    fn playout_moves(&self, game: &NetworkGame, role: usize, moves: &mut Vec<u32>) {
+        self.legal(game, role, moves);
+    }
+
+    #[inline]
+    fn random_move(&self, _: &NetworkGame, role: usize, _: &mut Vec<u32>, rng: &mut Rng) -> Option<u32> {
+        let index = match self.counts[role] as usize {
+            0 => return None,
+            1 => 0,
+            count => rng.random_range(0..count),
+        };
+        self.phase.roles[role].nth(&self.words, index)
+    }
+
+    #[inline]
+    fn numbers(&self, game: &NetworkGame, joint: &[u32], numbers: &mut Vec<u32>) {
+        match self.turn {
+            Turn::All => numbers.extend_from_slice(joint),
+            Turn::One(acting) => numbers.extend((0..game.roles()).map(|role| match role == acting {
+                true => joint[0],
+                false => {
+                    let only = self.phase.roles[role].nth(&self.words, 0);
+                    only.expect("a role that does not act has one legal move")
+                }
+            })),
+        }
+    }
+
+    #[inline]
+    fn key(&self, _: &NetworkGame) -> Option<u64> {
+        self.key
+    }
+
+    #[inline]
+    fn is_terminal(&self, _: &NetworkGame) -> bool {
+        self.terminal
+    }
+
+    fn goals(&self, _: &NetworkGame, goals: &mut Vec<u8>) {
+        goals.extend_from_slice(&self.goals);
+    }
+
+    #[inline]
+    fn whole(&self) -> Option<&NetworkState> {
+        None
+    }
+}
