@@ -215,52 +215,42 @@ pub trait SearchState<G: Game> {
 }
 
 impl<G: Game> SearchState<G> for G::State {
-    #[inline]
     fn turn(&self, game: &G) -> Turn {
         game.turn(self)
     }
 
-    #[inline]
     fn has_choice(&self, game: &G, role: usize) -> bool {
         game.has_choice(self, role)
     }
 
-    #[inline]
     fn legal(&self, game: &G, role: usize, moves: &mut Vec<G::Move>) {
         game.legal(self, role, moves);
     }
 
-    #[inline]
     fn playout_moves(&self, game: &G, role: usize, moves: &mut Vec<G::Move>) {
         game.playout_moves(self, role, moves);
     }
 
-    #[inline]
     fn random_move(&self, game: &G, role: usize, moves: &mut Vec<G::Move>, rng: &mut Rng) -> Option<G::Move> {
         game.random_move(self, role, moves, rng)
     }
 
-    #[inline]
     fn numbers(&self, game: &G, joint: &[G::Move], numbers: &mut Vec<u32>) {
         game.numbers(self, joint, numbers);
     }
 
-    #[inline]
     fn key(&self, game: &G) -> Option<u64> {
         game.key(self)
     }
 
-    #[inline]
     fn is_terminal(&self, game: &G) -> bool {
         game.is_terminal(self)
     }
 
-    #[inline]
     fn goals(&self, game: &G, goals: &mut Vec<u8>) {
         game.goals(self, goals);
     }
 
-    #[inline]
     fn whole(&self) -> Option<&G::State> {
         Some(self)
     }

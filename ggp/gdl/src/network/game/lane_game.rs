@@ -11,11 +11,11 @@ use crate::network::run::{LaneProgram, LaneSlots, LanesError, NetworkState, Sequ
 
 /// The network of a game, compiled for simulations that advance in lanes.
 pub struct LaneGame {
-    engine: Arc<SequentialEngine>,
+    pub(super) engine: Arc<SequentialEngine>,
     /// The number of fluents of a state.
-    fluents: usize,
+    pub(super) fluents: usize,
     /// The phases of the game, beginning with the initial state.
-    phases: Vec<Arc<LanePhase>>,
+    pub(super) phases: Vec<Arc<LanePhase>>,
     memory: MemoryUse,
 }
 
@@ -108,42 +108,29 @@ impl std::fmt::Debug for LaneGame {
 }
 
 impl LaneGame {
-    /// Compiles a network.
-    pub(super) fn new(netlist: &Netlist, engine: &Arc<SequentialEngine>) -> LaneGame {
-        let phase = |GamePhase { fluents, netlist }| {
-            Arc::new(LanePhase::new(netlist.moves(), engine, fluents, LaneProgram::new(&netlist)))
-        };
-        let phases = phases(netlist).into_iter().map(phase).collect();
-        LaneGame { engine: engine.clone(), fluents: netlist.fluents(), phases, memory: MemoryUse::default() }
-    }
-
-    /// Counts the memory of the programs, and of the states of one search, for a budget.
+    /// Compiles a network. Counts the memory of the programs, and of the states of one search, for a budget.
     ///
     /// # Errors
     ///
     /// Returns [`LanesError::OutOfMemory`] if it exceeds the room that is left.
-    pub(super) fn within(mut self, memory: &MemoryBudget) -> Result<LaneGame, LanesError> {
-        let programs: usize = self.phases.iter().map(|phase| phase.program.bytes()).sum();
-        let (bytes, room) = ((programs + LaneSlots::bytes(self.slot_count())) as u64, memory.room());
+    pub(super) fn within(
+        netlist: &Netlist,
+        engine: &Arc<SequentialEngine>,
+        memory: &MemoryBudget,
+    ) -> Result<LaneGame, LanesError> {
+        let phase = |GamePhase { fluents, netlist }| {
+            Arc::new(LanePhase::new(netlist.moves(), engine, fluents, LaneProgram::new(&netlist)))
+        };
+        let phases: Vec<Arc<LanePhase>> = phases(netlist).into_iter().map(phase).collect();
+        let mut game =
+            LaneGame { engine: engine.clone(), fluents: netlist.fluents(), phases, memory: MemoryUse::of(memory) };
+        let programs: usize = game.phases.iter().map(|phase| phase.program.bytes()).sum();
+        let (bytes, room) = ((programs + LaneSlots::bytes(game.slot_count())) as u64, memory.room());
         if bytes > room {
             return Err(LanesError::OutOfMemory { bytes, room });
         }
-        self.memory = MemoryUse::of(memory);
-        self.memory.set(bytes);
-        Ok(self)
-    }
-
-    pub(super) fn engine(&self) -> &SequentialEngine {
-        &self.engine
-    }
-
-    /// Returns the number of fluents of a state.
-    pub(super) fn fluents(&self) -> usize {
-        self.fluents
-    }
-
-    pub(super) fn phases(&self) -> &[Arc<LanePhase>] {
-        &self.phases
+        game.memory.set(bytes);
+        Ok(game)
     }
 
     /// Returns the largest number of slots of a program.

@@ -78,15 +78,15 @@ impl Seats {
 impl<'a> LaneStates<'a> {
     /// Creates meaningless states in the first phase.
     pub fn new(game: &'a LaneGame) -> LaneStates<'a> {
-        let roots = game.phases().iter().map(|phase| vec![Bits::NONE; phase.program.kept().len()]);
-        let blocks = game.phases().iter().map(|phase| phase.planes.len() / 64).max().unwrap_or(0);
+        let roots = game.phases.iter().map(|phase| vec![Bits::NONE; phase.program.kept().len()]);
+        let blocks = game.phases.iter().map(|phase| phase.planes.len() / 64).max().unwrap_or(0);
         LaneStates {
             slots: LaneSlots::new(game.slot_count()),
             phase: 0,
             roots: roots.collect(),
-            goals: vec![vec![0; LANES]; game.phases()[0].program.roles().len()],
+            goals: vec![vec![0; LANES]; game.phases[0].program.roles().len()],
             blocks: vec![[Bits::NONE; 64]; blocks],
-            view: LaneView::new(game.phases()[0].clone()),
+            view: LaneView::new(game.phases[0].clone()),
             game,
         }
     }
@@ -100,14 +100,14 @@ impl<'a> LaneStates<'a> {
     /// [`keep_root`](LaneStates::keep_root) is called after the next
     /// [`find_ends`](LaneStates::find_ends), the seat returns to this state.
     pub fn put(&mut self, seat: usize, state: &NetworkState) {
-        for fluent in 0..self.game.fluents() {
+        for fluent in 0..self.game.fluents {
             self.slots[LaneProgram::fluent(fluent)].set(lane(seat), state.fluents().contains(fluent));
         }
     }
 
     /// Keeps the state of a seat as the one to return to.
     pub fn keep_root(&mut self, seat: usize) {
-        let kept = self.game.phases()[self.phase].program.kept();
+        let kept = self.game.phases[self.phase].program.kept();
         for (root, &slot) in self.roots[self.phase].iter_mut().zip(kept) {
             root.set(lane(seat), self.slots[slot].get(lane(seat)));
         }
@@ -115,7 +115,7 @@ impl<'a> LaneStates<'a> {
 
     /// Returns seats to their roots, which must be in this phase.
     pub fn restart(&mut self, seats: Seats) {
-        let kept = self.game.phases()[self.phase].program.kept();
+        let kept = self.game.phases[self.phase].program.kept();
         for (&root, &slot) in self.roots[self.phase].iter().zip(kept) {
             let slot = &mut self.slots[slot];
             *slot = (*slot & !seats.0) | (root & seats.0);
@@ -124,7 +124,7 @@ impl<'a> LaneStates<'a> {
 
     /// Returns those of the given seats whose match is in a terminal state.
     pub fn find_ends(&mut self, of: Seats) -> Seats {
-        let program = &self.game.phases()[self.phase].program;
+        let program = &self.game.phases[self.phase].program;
         let over = program.terminal(&mut self.slots) & of.0;
         if over.any() {
             self.find_goals(program, over);
@@ -142,7 +142,7 @@ impl<'a> LaneStates<'a> {
 
     /// Returns the key of the state of a seat, which is that of the independent state.
     fn key(&self, seat: usize) -> u64 {
-        let (fluents, lane) = (self.game.fluents(), lane(seat));
+        let (fluents, lane) = (self.game.fluents, lane(seat));
         key_of_words((0..fluents).step_by(64).map(|first| {
             (first..fluents.min(first + 64)).fold(0, |word, fluent| {
                 word | u64::from(self.slots[LaneProgram::fluent(fluent)].get(lane)) << (fluent - first)
@@ -161,7 +161,7 @@ impl<'a> LaneStates<'a> {
 
     /// Finds the legal moves in all states.
     pub fn find_moves(&mut self) {
-        let LanePhase { program, planes, .. } = &*self.game.phases()[self.phase];
+        let LanePhase { program, planes, .. } = &*self.game.phases[self.phase];
         program.legal(&mut self.slots);
         for (block, planes) in self.blocks.iter_mut().zip(planes.as_chunks::<64>().0) {
             for (row, &slot) in block.iter_mut().zip(planes) {
@@ -193,15 +193,15 @@ impl<'a> LaneStates<'a> {
     /// Returns the goals of the state of a seat.
     fn goals_of(&self, seat: usize) -> Vec<u8> {
         let holds = |fluent| self.slots[LaneProgram::fluent(fluent)].get(lane(seat));
-        let fluents: Vec<bool> = (0..self.game.fluents()).map(holds).collect();
-        let engine = self.game.engine();
+        let fluents: Vec<bool> = (0..self.game.fluents).map(holds).collect();
+        let engine = &self.game.engine;
         engine.goals(&engine.state(&FluentSet::of(&fluents))).map(Goal::score).collect()
     }
 
     /// Sets the moves of a seat: one legal move per role.
     #[inline]
     pub fn play(&mut self, seat: usize, moves: &[u32]) {
-        let done = &self.game.phases()[self.phase].done;
+        let done = &self.game.phases[self.phase].done;
         for &mv in moves {
             if let Some(slot) = done[mv as usize] {
                 self.slots[slot].set(lane(seat), true);
@@ -211,13 +211,13 @@ impl<'a> LaneStates<'a> {
 
     /// Plays the moves of all seats.
     pub fn step(&mut self) {
-        self.game.phases()[self.phase].program.next(&mut self.slots);
+        self.game.phases[self.phase].program.next(&mut self.slots);
         self.pass();
     }
 
     /// Advances to the next phase when no seat plays.
     pub fn pass(&mut self) {
-        self.phase = (self.phase + 1) % self.game.phases().len();
-        self.view.phase = self.game.phases()[self.phase].clone();
+        self.phase = (self.phase + 1) % self.game.phases.len();
+        self.view.phase = self.game.phases[self.phase].clone();
     }
 }

@@ -61,7 +61,7 @@ impl NetworkGame {
     ///
     /// Returns [`LanesError::OutOfMemory`] if it exceeds the memory of the game.
     pub fn lanes(&self) -> Result<&Arc<LaneGame>, &LanesError> {
-        let compile = || LaneGame::new(&self.network.netlist, &self.engine).within(self.memory.budget()).map(Arc::new);
+        let compile = || LaneGame::within(&self.network.netlist, &self.engine, self.memory.budget()).map(Arc::new);
         self.lanes.get_or_init(compile).as_ref()
     }
 
