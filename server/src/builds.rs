@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use sternhalma_builder::{BuildPhase, BuildPlan, BuilderError, Observer};
+use utoipa::ToSchema;
 
 use crate::error::ApiError;
 
@@ -44,7 +45,7 @@ struct BuildEnd {
 }
 
 /// The state of a build.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum BuildState {
     /// The build is running.
@@ -57,20 +58,26 @@ pub enum BuildState {
     Cancelled,
 }
 
-/// The progress of a build, as the interface reports it.
-#[derive(Serialize)]
+/// The progress of a build.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Build)]
 pub struct BuildReport {
     id: String,
+    /// The name of the table.
     table: String,
     state: BuildState,
+    /// What the build does at present.
     phase: Option<String>,
+    /// The steps of the phase that are done, of `total`.
     done: u64,
     total: u64,
     /// The states whose distance is known.
     found: u64,
     /// All states; 0 until the first layer is complete.
     states: u64,
+    #[schema(minimum = 0)]
     seconds: f64,
+    /// The reason why the build has failed.
     error: Option<String>,
 }
 

@@ -3,9 +3,11 @@
 use axum::http::header::{ALLOW, RETRY_AFTER};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
+use serde::Serialize;
 use sternhalma_builder::BuilderError;
 use sternhalma_data::{BoardError, NotationError, TableError};
 use sternhalma_ggp::messages::shorten_quotes;
+use utoipa::ToSchema;
 
 use crate::answer;
 
@@ -19,6 +21,14 @@ pub struct ApiError {
     retry_after: Option<u32>,
     /// The methods that the path has.
     allowed: Option<String>,
+}
+
+/// The body of an answer without the requested value.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Error)]
+pub struct ErrorBody<'a> {
+    /// One line.
+    error: &'a str,
 }
 
 impl ApiError {
@@ -85,8 +95,8 @@ impl ApiError {
     }
 
     /// Returns the body of the answer.
-    pub fn body(&self) -> serde_json::Value {
-        serde_json::json!({ "error": self.message })
+    pub fn body(&self) -> ErrorBody<'_> {
+        ErrorBody { error: &self.message }
     }
 }
 

@@ -1,26 +1,28 @@
-//! Parameters and bodies of requests, and bodies of answers.
+//! Parameters and bodies of requests, and bodies of answers. By the names `Path`, `Query` and `Json` the attribute of a
+//! handler recognises the place of its parameters, and its body.
 
 use axum::body::Bytes;
-use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::extract::{self, FromRequest, FromRequestParts, Request};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use utoipa::IntoParams;
 
 use crate::answer::{self, JSON, NDJSON};
 use crate::error::ApiError;
 
 /// The parameters of a query. Unknown and repeated parameters are errors.
-pub struct Params<T>(pub T);
+pub struct Query<T>(pub T);
 
-impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Params<T> {
+impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Params<T>, ApiError> {
-        match Query::<T>::try_from_uri(&parts.uri) {
-            Ok(Query(params)) => Ok(Params(params)),
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Query<T>, ApiError> {
+        match extract::Query::<T>::try_from_uri(&parts.uri) {
+            Ok(extract::Query(params)) => Ok(Query(params)),
             Err(error) => {
                 let text = error.body_text();
                 let text = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(&text);
@@ -35,18 +37,33 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Params<T> {
 #[serde(deny_unknown_fields)]
 pub struct NoParams {}
 
-/// The parameter in the path of a route.
-pub struct Name(pub String);
+/// The parameters in the path of a route.
+pub struct Path<T>(pub T);
 
-impl<S: Send + Sync> FromRequestParts<S> for Name {
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T> {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Name, ApiError> {
-        let Path(name) = Path::<String>::from_request_parts(parts, state)
-            .await
-            .map_err(|_| ApiError::invalid("expected UTF-8 in the path"))?;
-        Ok(Name(name))
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Path<T>, ApiError> {
+        match extract::Path::from_request_parts(parts, state).await {
+            Ok(extract::Path(params)) => Ok(Path(params)),
+            Err(_) => Err(ApiError::invalid("expected UTF-8 in the path")),
+        }
     }
+}
+
+/// The table in the path of a route.
+#[derive(Deserialize, IntoParams)]
+pub struct TablePath {
+    /// The name of a table.
+    #[param(min_length = 1, pattern = r"^[^/\\]+$", example = "9x9-6")]
+    pub table: String,
+}
+
+/// The rulesheet in the path of a route.
+#[derive(Deserialize, IntoParams)]
+pub struct RulesheetPath {
+    /// The name of a rulesheet, without `.kif`.
+    pub rulesheet: String,
 }
 
 /// The body of a request in JSON or in lines of JSON.

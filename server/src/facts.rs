@@ -5,8 +5,10 @@ use sternhalma_data::{Board, CellSet, Move, Position, Probe, RuleSet, Side, Tabl
 use sternhalma_engine::players::Separated;
 use sternhalma_engine::{Action, ChineseCheckers, Distances, Filter, GameHistory, GameState, Outcome, board_of};
 use sternhalma_ggp::Game;
+use utoipa::ToSchema;
 
 use crate::error::ApiError;
+use crate::openapi;
 use crate::rows::{MoveRow, best_first, change, short};
 
 /// The board of `startpos`, if no table is named: its size and its pieces.
@@ -56,13 +58,21 @@ impl Placed {
 }
 
 /// A position, with the distances of both armies and the legal moves.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Position)]
 pub struct PositionAnswer {
     position: String,
+    /// The cells along an edge.
+    #[schema(minimum = 3, maximum = 11)]
     side: usize,
+    /// The pieces of an army.
+    #[schema(minimum = 1, maximum = 15)]
     pieces: usize,
+    /// The player to move.
+    #[schema(value_type = openapi::Side)]
     player: Side,
     ply: u32,
+    #[schema(value_type = Option<openapi::Result>)]
     result: Option<String>,
     /// The name of the table of the distances.
     table: Option<String>,
@@ -71,18 +81,22 @@ pub struct PositionAnswer {
     lead: Option<i16>,
     /// Whether the armies have passed each other.
     separated: bool,
+    /// The legal moves, best first. The distance is that of the player that moves.
     moves: Vec<MoveRow>,
+    #[schema(value_type = openapi::RuleSet)]
     rules: RuleSet,
     /// The moves that only the rule against sealed goals forbids.
     forbidden: Vec<ForbiddenMove>,
 }
 
 /// A move that would seal the goal of the opponent.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct ForbiddenMove {
     #[serde(rename = "move")]
+    #[schema(value_type = openapi::Move)]
     mv: String,
     /// The cells that no piece of the opponent could enter.
+    #[schema(value_type = Vec<openapi::Cell>)]
     sealed: Vec<String>,
 }
 
@@ -100,9 +114,12 @@ pub struct ShortPosition {
     moves: String,
 }
 
-#[derive(Serialize)]
+/// The distances of both armies.
+#[derive(Serialize, ToSchema)]
 struct BothDistances {
+    #[schema(value_type = openapi::Distance)]
     x: Probe,
+    #[schema(value_type = openapi::Distance)]
     o: Probe,
 }
 

@@ -21,6 +21,7 @@
 //! - `guard`, `body`, `log`: the layers around the interface;
 //! - `page`: the page, with its modules as one script;
 //! - `app`, `work`, `tables`, `logs`, `rulesheets`, `builds`, `searches`, `reports`, `proofs`: the state that requests share;
+//! - `openapi`: what the OpenAPI document has besides the types and handlers of the routes;
 //! - `facts`, `rows`: positions, moves and distances, as the interface describes them;
 //! - `export`: games as files that open without a server;
 //! - `api`: the routes of the interface.
@@ -57,8 +58,8 @@ mod server;
 mod tables;
 mod work;
 
+pub use api::openapi;
 pub use export::{SavedGame, SavedGameError, Search};
-pub use openapi::openapi;
 pub use options::{ClientLimits, Log, ServerOptions};
 pub use page::PageError;
 pub use server::{BindError, Server};

@@ -73,7 +73,7 @@ mod tests {
             }
             Ok(1)
         });
-        assert!(endless.await.unwrap_err().body()["error"].as_str().unwrap().contains("too long"));
+        assert!(endless.await.unwrap_err().to_string().contains("too long"));
         proofs.time = Duration::from_secs(60);
         assert_eq!(proofs.run(|_| Ok(2)).await, Ok(2));
         let panic: Result<(), ApiError> = proofs.run(|_| panic!("a job that panics")).await;

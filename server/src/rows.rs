@@ -1,10 +1,13 @@
 //! Parameters and parts of answers that several routes share.
 
 use serde::{Deserialize, Serialize};
-use sternhalma_data::{Board, Cell, CellSet, Geometry, Move, Probe, Side};
+use sternhalma_data::{Board, Cell, CellSet, Geometry, Move, Probe, RuleSet, Side};
 use sternhalma_engine::record::JsonValue;
 use sternhalma_engine::ugi::action_text;
-use sternhalma_engine::{SearchInfo, SearchValue};
+use sternhalma_engine::{OCCURRENCES, SearchInfo, SearchValue};
+use utoipa::ToSchema;
+
+use crate::openapi;
 
 /// Returns the side of the pieces of a request that has none.
 pub fn default_player() -> Side {
@@ -27,13 +30,17 @@ pub fn change(after: Probe, before: Probe) -> Option<i16> {
 }
 
 /// A move, a shortest chain of hops, and the distance after it.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, ToSchema)]
 pub struct MoveRow {
     #[serde(rename = "move")]
+    #[schema(value_type = openapi::Move)]
     mv: String,
+    #[schema(value_type = openapi::Path)]
     path: Vec<String>,
     #[serde(flatten)]
+    #[schema(value_type = openapi::Distance)]
     after: Probe,
+    /// The distance after the move minus the distance before it.
     change: Option<i16>,
 }
 
@@ -60,17 +67,58 @@ impl MoveRow {
 }
 
 /// The progress of a search, or its result.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = Info)]
 pub struct InfoRow {
     /// The number of the line, from 1.
+    #[schema(minimum = 1, maximum = 100)]
     line: usize,
     depth: u32,
     nodes: u64,
     playouts: u64,
+    #[schema(minimum = 0)]
     seconds: f64,
+    /// The value for the player to move.
+    #[schema(value_type = Option<openapi::SearchValue>)]
     value: Option<JsonValue>,
     /// The principal variation.
+    #[schema(value_type = Vec<openapi::Move>)]
     pv: Vec<String>,
+}
+
+/// A rule set of Chinese Checkers.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Rules)]
+pub struct RulesRow {
+    #[schema(value_type = openapi::RuleSet)]
+    name: RuleSet,
+    about: &'static str,
+    /// The occurrence of a position that is a draw, if repetitions count.
+    repetitions: Option<usize>,
+    /// Whether no newer version has replaced the rule set.
+    current: bool,
+}
+
+impl RulesRow {
+    /// Returns the rows of all rule sets, the newest first.
+    pub fn all() -> Vec<RulesRow> {
+        let row = |name: RuleSet| RulesRow {
+            name,
+            about: name.about(),
+            repetitions: name.counts_repetitions().then_some(OCCURRENCES),
+            current: !name.is_replaced(),
+        };
+        RuleSet::ALL.into_iter().rev().map(row).collect()
+    }
+}
+
+/// A file that cannot be read.
+#[derive(Serialize, ToSchema)]
+pub struct Unreadable {
+    /// Its name.
+    pub name: String,
+    /// The reason.
+    pub error: String,
 }
 
 impl InfoRow {

@@ -8,6 +8,7 @@ use serde::Serialize;
 use sternhalma_ggp::MemoryBudget;
 use sternhalma_ggp::gdl::network::{Network, NetworkGame};
 use sternhalma_ggp::gdl::{GAMES, GroundError, Rules};
+use utoipa::ToSchema;
 
 use crate::error::ApiError;
 
@@ -21,7 +22,7 @@ const MOST_BYTES: u64 = 1 << 20;
 const MOST_COMPILED: usize = 8;
 
 /// The origin of a rulesheet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
     /// The rulesheet is a part of the program.

@@ -122,6 +122,6 @@ mod tests {
         assert_eq!(tokio::join!(slow, work.run(|_| Ok(2))), (Ok(1), Err(late())));
         assert_eq!(work.run(|_| Ok(3)).await, Ok(3));
         let panic: Result<(), ApiError> = work.run(|_| panic!("a job that panics")).await;
-        assert_eq!(panic.unwrap_err().body()["error"], "the request failed; this is an error of the server");
+        assert_eq!(panic.unwrap_err().to_string(), "the request failed; this is an error of the server");
     }
 }

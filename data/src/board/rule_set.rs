@@ -77,6 +77,20 @@ impl RuleSet {
         found.ok_or_else(|| ParseRuleSetError::Option(text.to_owned()))
     }
 
+    /// Returns what a person chooses with this rule set.
+    pub const fn about(self) -> &'static str {
+        match self {
+            RuleSet::Paper => "Goals may be blocked",
+            RuleSet::BlockedGoal1 => "No blocked goals, first version",
+            RuleSet::BlockedGoal2 => "No blocked goals",
+        }
+    }
+
+    /// Returns whether a newer version has replaced this rule set.
+    pub const fn is_replaced(self) -> bool {
+        matches!(self, RuleSet::BlockedGoal1)
+    }
+
     /// Returns whether a description of a game leaves this rule set out.
     pub const fn is_paper(&self) -> bool {
         matches!(self, RuleSet::Paper)

@@ -17,12 +17,14 @@ use sternhalma_engine::{Config, Distances, Follower, SearchInfo, analyse_watched
 use sternhalma_ggp::arena::Budget;
 use sternhalma_ggp::{Limits, MemoryBudget};
 use tokio_stream::StreamExt;
+use utoipa::{IntoParams, ToSchema};
 
 use crate::app::App;
 use crate::connections::Connection;
 use crate::error::ApiError;
-use crate::extract::Params;
+use crate::extract::Query;
 use crate::facts::Placed;
+use crate::openapi;
 use crate::reports::{Reports, reports};
 use crate::rows::{InfoRow, path};
 use crate::searches::{Search, StopOnDrop};
@@ -39,19 +41,39 @@ const SEED: u64 = 1;
 /// The interval of messages without an event, by which the server notices that a client has left.
 const PULSE: Duration = Duration::from_secs(1);
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct AnalysisParams {
+    /// A position string, or `startpos`.
+    #[param(min_length = 1, example = "startpos")]
     position: String,
+    /// The rule set; `paper` by default.
     #[serde(default)]
+    #[param(value_type = openapi::RuleSet)]
     rules: RuleSet,
+    /// A player, perhaps with parameters; by default `sternhalma`.
+    #[param(min_length = 1, example = "sternhalma")]
     player: Option<String>,
+    /// Node expansions. The default is 100,000 if there is no other limit.
+    #[param(minimum = 1, example = 1000)]
     nodes: Option<u64>,
+    /// The depth, in plies.
+    #[param(minimum = 1)]
     depth: Option<u32>,
+    /// The time.
+    #[param(exclusive_minimum = 0)]
     seconds: Option<f64>,
+    /// Playouts of Monte-Carlo search.
+    #[param(minimum = 1)]
     playouts: Option<u64>,
+    /// The number of best moves to find, each by a search of its own.
+    #[param(minimum = 1, maximum = 100)]
     lines: Option<usize>,
-    /// The moves of the game from the position on; the search begins after them.
+    /// The moves of the game from the position on, separated by commas; the search begins after them.
+    #[param(
+        pattern = "^((pass|[a-k](1[01]|[1-9])-[a-k](1[01]|[1-9]))(,(pass|[a-k](1[01]|[1-9])-[a-k](1[01]|[1-9])))*)?$"
+    )]
     moves: Option<String>,
 }
 
@@ -93,10 +115,15 @@ impl AnalysisParams {
     }
 }
 
-#[derive(Serialize)]
+/// The result of a search.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Best)]
 struct BestRow {
+    /// The best move.
     #[serde(rename = "move")]
+    #[schema(value_type = openapi::Move)]
     mv: String,
+    #[schema(value_type = openapi::Path)]
     path: Vec<String>,
     #[serde(flatten)]
     info: InfoRow,
@@ -158,10 +185,19 @@ fn event(name: &str, data: &impl Serialize) -> Event {
     Event::default().event(name).data(serde_json::to_string(data).unwrap_or_default())
 }
 
+/// Searches a position.
+///
+/// Events are `info` (Info), then `best` (Best) or `error` (Error).
+#[utoipa::path(
+    get,
+    path = "/api/analysis",
+    params(AnalysisParams),
+    responses((status = 200, description = "Server-sent events.", content_type = "text/event-stream", body = BestRow))
+)]
 pub async fn analysis(
     State(app): State<Arc<App>>,
     connection: Option<Extension<Arc<Connection>>>,
-    Params(params): Params<AnalysisParams>,
+    Query(params): Query<AnalysisParams>,
 ) -> Result<Response, ApiError> {
     let config = app.roster.config(params.player.as_deref().unwrap_or(DEFAULT_PLAYER)).map_err(ApiError::invalid)?;
     // Clients must not read files of the server.

@@ -8,50 +8,92 @@ use serde::{Deserialize, Serialize};
 use sternhalma_builder::{BuilderError, TableBuilder};
 use sternhalma_data::table::table_name;
 use sternhalma_data::{Board, Encoding, Prefix, TableError};
+use utoipa::{IntoParams, ToSchema};
 
 use crate::app::App;
 use crate::builds::BuildReport;
 use crate::error::ApiError;
-use crate::extract::{Json, Name, NoParams, Params};
+use crate::extract::{Json, NoParams, Path, Query};
+use crate::openapi::{self, Shared};
 
-#[derive(Deserialize)]
+/// The table to build, as the options of `sternhalma build` name it.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = BuildRequest)]
 pub struct BuildBody {
+    /// The cells along an edge.
+    #[schema(minimum = 3, maximum = 11)]
     side: u64,
+    /// The pieces of an army.
+    #[schema(minimum = 1, maximum = 15)]
     pieces: u64,
+    /// The number of covered cells, those nearest the goal; all by default.
+    #[schema(minimum = 1, maximum = 121)]
     within: Option<u64>,
+    /// The encoding; `byte` by default.
+    #[schema(value_type = Option<openapi::Encoding>)]
     encoding: Option<String>,
 }
 
-#[derive(Serialize)]
+/// The builds in the order of their start.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Builds)]
 pub struct BuildList {
     builds: Vec<BuildReport>,
 }
 
-pub async fn list(State(app): State<Arc<App>>, Params(NoParams {}): Params<NoParams>) -> Json<BuildList> {
+/// The build in the path of a route.
+#[derive(Deserialize, IntoParams)]
+pub struct BuildPath {
+    /// The identifier of a build.
+    #[param(min_length = 1, pattern = r"^[^/\\]+$", example = "1")]
+    id: String,
+}
+
+/// Lists the builds since the server was started.
+#[utoipa::path(get, path = "/api/builds", operation_id = "builds", responses((status = 200, body = BuildList)))]
+pub async fn list(State(app): State<Arc<App>>, Query(NoParams {}): Query<NoParams>) -> Json<BuildList> {
     Json(BuildList { builds: app.builds.list().iter().map(|job| job.report()).collect() })
 }
 
+/// Returns the progress of a build.
+#[utoipa::path(get, path = "/api/builds/{id}",
+    params(BuildPath), responses((status = 200, body = BuildReport), Shared<404>))]
 pub async fn build(
     State(app): State<Arc<App>>,
-    Name(id): Name,
-    Params(NoParams {}): Params<NoParams>,
+    Path(BuildPath { id }): Path<BuildPath>,
+    Query(NoParams {}): Query<NoParams>,
 ) -> Result<Json<BuildReport>, ApiError> {
     Ok(Json(app.builds.find(&id)?.report()))
 }
 
+/// Cancels a build.
+#[utoipa::path(
+    delete,
+    path = "/api/builds/{id}",
+    params(BuildPath),
+    operation_id = "cancelBuild",
+    responses((status = 204, description = "The build ends soon, or has ended."), Shared<404>)
+)]
 pub async fn cancel(
     State(app): State<Arc<App>>,
-    Name(id): Name,
-    Params(NoParams {}): Params<NoParams>,
+    Path(BuildPath { id }): Path<BuildPath>,
+    Query(NoParams {}): Query<NoParams>,
 ) -> Result<StatusCode, ApiError> {
     app.builds.find(&id)?.cancel();
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// Starts to build a table.
+#[utoipa::path(
+    post,
+    path = "/api/builds",
+    operation_id = "startBuild",
+    responses((status = 202, description = "The build has begun.", body = BuildReport), Shared<409>, Shared<500>)
+)]
 pub async fn start(
     State(app): State<Arc<App>>,
-    Params(NoParams {}): Params<NoParams>,
+    Query(NoParams {}): Query<NoParams>,
     Json(body): Json<BuildBody>,
 ) -> Result<(StatusCode, Json<BuildReport>), ApiError> {
     let shared = app.clone();

@@ -7,13 +7,15 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use rayon::slice::ParallelSlice;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use sternhalma_data::{Board, Encoding, Rank, Side, State as ArmyState, Table};
+use utoipa::{IntoParams, ToSchema};
 
-use crate::answer::{JSON, NDJSON, typed};
+use crate::answer::{self, NDJSON, typed};
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::{Input, Name, Params};
+use crate::extract::{Input, Path, Query, TablePath};
+use crate::openapi::{self, Shared};
 use crate::tables::OpenTable;
 use crate::work::Deadline;
 
@@ -23,18 +25,25 @@ pub const MOST_STATES: usize = 100_000;
 /// The states that are looked up between two looks at the clock.
 const PART: usize = 1024;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct DistancesParams {
+    /// The side of the pieces; by default `x`.
+    #[param(value_type = Option<openapi::Side>)]
     player: Option<Side>,
 }
 
-/// The body of a request: either ranks or states.
-#[derive(Deserialize)]
+/// Either `ranks` or `states`.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = DistancesRequest)]
 pub struct DistancesBody {
+    #[schema(value_type = Option<openapi::Side>)]
     player: Option<Side>,
+    #[schema(max_items = 100_000)]
     ranks: Option<Vec<u64>>,
+    #[schema(max_items = 100_000)]
     states: Option<Vec<String>>,
 }
 
@@ -46,15 +55,39 @@ enum Line {
     State(String),
 }
 
+/// The distances, in the order of the states.
+#[derive(Serialize, ToSchema)]
+struct Distances {
+    #[schema(value_type = Vec<Option<openapi::Moves>>)]
+    distances: Vec<Option<u8>>,
+}
+
+/// Looks up at most 100,000 states.
+///
+/// A line of JSON with a rank or a state is answered by a line with a distance, null or an error.
+#[utoipa::path(
+    post,
+    path = "/api/tables/{table}/distances",
+    params(TablePath, DistancesParams),
+    request_body(content(
+        (DistancesBody = "application/json"),
+        (Value = "application/x-ndjson", example = "0\n\"startpos\"\n")
+    )),
+    responses(
+        (status = 200, content((Distances = "application/json"), (Value = "application/x-ndjson"))),
+        Shared<404>,
+        Shared<500>
+    )
+)]
 pub async fn distances(
     State(app): State<Arc<App>>,
-    Name(name): Name,
-    Params(params): Params<DistancesParams>,
+    Path(TablePath { table }): Path<TablePath>,
+    Query(params): Query<DistancesParams>,
     input: Input<DistancesBody>,
 ) -> Result<Response, ApiError> {
     let shared = app.clone();
     let answer = move |deadline| {
-        let open = shared.tables.open(&name)?;
+        let open = shared.tables.open(&table)?;
         match input {
             Input::Json(body) => {
                 let player = body.player.or(params.player).unwrap_or(Side::X);
@@ -79,15 +112,7 @@ fn json_answer(open: &OpenTable, side: Side, body: DistancesBody, deadline: Dead
         }
         _ => return Err(ApiError::invalid("expected either `ranks` or `states`")),
     };
-    let mut text = b"{\"distances\":[".to_vec();
-    for (index, distance) in look_up(&open.table, &states, deadline)?.into_iter().enumerate() {
-        if index > 0 {
-            text.push(b',');
-        }
-        push_distance(&mut text, distance);
-    }
-    text.extend(b"]}");
-    Ok(typed(JSON, text))
+    Ok(answer::json(&Distances { distances: look_up(&open.table, &states, deadline)? }))
 }
 
 fn lines_answer(open: &OpenTable, side: Side, lines: &Bytes, deadline: Deadline) -> Result<Response, ApiError> {
@@ -101,8 +126,8 @@ fn lines_answer(open: &OpenTable, side: Side, lines: &Bytes, deadline: Deadline)
     let mut text = Vec::with_capacity(4 * lines.len());
     for line in parsed {
         match line {
-            Ok(_) => push_distance(&mut text, found.next().flatten()),
-            Err(error) => text.extend(error.body().to_string().bytes()),
+            Ok(_) => push_json(&mut text, &found.next().flatten()),
+            Err(error) => push_json(&mut text, &error.body()),
         }
         text.push(b'\n');
     }
@@ -158,9 +183,6 @@ fn probe_parts(table: &Table, states: &[ArmyState], deadline: Deadline) -> Resul
     Ok(parts.concat())
 }
 
-fn push_distance(text: &mut Vec<u8>, distance: Option<u8>) {
-    match distance {
-        Some(distance) => text.extend(distance.to_string().bytes()),
-        None => text.extend(b"null"),
-    }
+fn push_json(text: &mut Vec<u8>, value: &impl Serialize) {
+    serde_json::to_writer(text, value).expect("distances and errors can be JSON");
 }

@@ -14,90 +14,116 @@ mod states;
 mod tables;
 mod tournaments;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use axum::Router;
 use axum::extract::Request;
-use axum::routing::{MethodRouter, delete, get, post};
+use axum::response::Response;
+use serde_json::Value;
+use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
+use utoipa_axum::routes;
 
+use crate::answer::{JSON, typed};
 use crate::app::App;
 use crate::error::ApiError;
+use crate::extract::{NoParams, Query};
+use crate::openapi::{complete, interface};
 
-/// A path of the interface, its methods, and their handlers.
-pub struct Route {
-    /// The path, with names of parameters in braces.
-    pub path: &'static str,
-    /// The methods, in upper case.
-    pub methods: &'static [&'static str],
-    handlers: MethodRouter<Arc<App>>,
-}
-
-/// Returns all routes.
-pub fn routes() -> Vec<Route> {
-    let route = |path, methods, handlers| Route { path, methods, handlers };
+/// Returns the handlers of all routes. Their attributes have the paths and the methods.
+fn routes() -> Vec<UtoipaMethodRouter<Arc<App>>> {
     vec![
-        route("/healthz", &["GET"], get(program::health)),
-        route("/api/openapi.json", &["GET"], get(program::document)),
-        route("/api/players", &["GET"], get(program::players)),
-        route("/api/tables", &["GET"], get(tables::list)),
-        route("/api/tables/{table}", &["GET"], get(tables::table)),
-        route("/api/tables/{table}/state", &["GET"], get(states::state)),
-        route("/api/tables/{table}/line", &["GET"], get(states::line)),
-        route("/api/tables/{table}/heat", &["GET"], get(states::heat)),
-        route("/api/tables/{table}/random", &["GET"], get(random::random)),
-        route("/api/tables/{table}/distances", &["POST"], post(distances::distances)),
-        route("/api/position", &["GET"], get(positions::position)),
-        route("/api/position/play", &["POST"], post(positions::play)),
-        route("/api/analysis", &["GET"], get(analysis::analysis)),
-        route("/api/builds", &["GET", "POST"], get(builds::list).post(builds::start)),
-        route("/api/builds/{id}", &["GET", "DELETE"], delete(builds::cancel).get(builds::build)),
-        route("/api/tournaments", &["GET"], get(tournaments::list)),
-        route("/api/tournaments/{log}", &["GET"], get(tournaments::tournament)),
-        route("/api/tournaments/{log}/games", &["GET"], get(tournaments::games)),
-        route("/api/tournaments/{log}/games/{number}", &["GET"], get(tournaments::game)),
-        route("/api/records/parse", &["POST"], post(records::parse)),
-        route("/api/records/page", &["POST"], post(records::page)),
-        route("/api/records/print", &["POST"], post(records::print)),
-        route("/api/rulesheets", &["GET"], get(rulesheets::list)),
-        route("/api/rulesheets/{rulesheet}", &["GET"], get(rulesheets::rulesheet)),
-        route("/api/rulesheets/{rulesheet}/state", &["POST"], post(rulesheets::state)),
-        route("/api/rulesheets/{rulesheet}/move", &["POST"], post(rulesheet_moves::choose)),
+        routes!(program::health),
+        routes!(document),
+        routes!(program::players),
+        routes!(tables::list),
+        routes!(tables::table),
+        routes!(states::state),
+        routes!(states::line),
+        routes!(states::heat),
+        routes!(random::random),
+        routes!(distances::distances),
+        routes!(positions::position),
+        routes!(positions::play),
+        routes!(analysis::analysis),
+        routes!(builds::list, builds::start),
+        routes!(builds::build, builds::cancel),
+        routes!(tournaments::list),
+        routes!(tournaments::tournament),
+        routes!(tournaments::games),
+        routes!(tournaments::game),
+        routes!(records::parse),
+        routes!(records::page),
+        routes!(records::print),
+        routes!(rulesheets::list),
+        routes!(rulesheets::rulesheet),
+        routes!(rulesheets::state),
+        routes!(rulesheet_moves::choose),
     ]
 }
 
 /// Returns the router of the interface.
 pub fn router(app: Arc<App>) -> Router {
-    let add = |router: Router<Arc<App>>, route: Route| {
-        let allowed = route.methods.join(", ");
-        let refuse = move |request: Request| {
-            let refusal = ApiError::method(request.method(), &allowed);
-            async move { refusal }
-        };
-        router.route(route.path, route.handlers.fallback(refuse))
+    let add = |router: Router<Arc<App>>, (_, paths, handlers): UtoipaMethodRouter<Arc<App>>| {
+        paths.paths.into_iter().fold(router, |router, (path, item)| {
+            let methods = [("GET", item.get), ("POST", item.post), ("DELETE", item.delete)];
+            let allowed: Vec<&str> =
+                methods.iter().filter(|method| method.1.is_some()).map(|method| method.0).collect();
+            let allowed = allowed.join(", ");
+            let refuse = move |request: Request| {
+                let refusal = ApiError::method(request.method(), &allowed);
+                async move { refusal }
+            };
+            router.route(&path, handlers.clone().fallback(refuse))
+        })
     };
     routes().into_iter().fold(Router::new(), add).with_state(app)
 }
 
+static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
+    let routes = routes().into_iter().fold(OpenApiRouter::with_openapi(interface()), OpenApiRouter::routes);
+    let mut document = routes.into_openapi();
+    complete(&mut document);
+    serde_json::to_value(document).expect("the keys of the document are texts")
+});
+
+/// Returns the OpenAPI document of the interface.
+pub fn openapi() -> &'static Value {
+    &DOCUMENT
+}
+
+/// Returns this document.
+#[utoipa::path(get, path = "/api/openapi.json", responses((status = 200, body = Object)))]
+async fn document(Query(NoParams {}): Query<NoParams>) -> Response {
+    static TEXT: LazyLock<String> = LazyLock::new(|| DOCUMENT.to_string());
+    typed(JSON, TEXT.as_str())
+}
+
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use std::collections::BTreeMap;
 
     use super::*;
-    use crate::openapi::openapi;
 
     #[test]
-    fn the_document_describes_every_route_and_no_other() {
-        let paths = openapi()["paths"].as_object().unwrap();
-        let described: BTreeSet<(String, String)> = paths
-            .iter()
-            .flat_map(|(path, methods)| {
-                methods.as_object().unwrap().keys().map(|method| (path.clone(), method.to_uppercase()))
-            })
-            .collect();
-        let mut routed = BTreeSet::new();
-        for Route { path, methods, .. } in routes() {
-            routed.extend(methods.iter().map(|method| (path.to_owned(), method.to_string())));
+    fn every_parameter_of_a_path_is_described() {
+        for (path, methods) in openapi()["paths"].as_object().unwrap() {
+            let named: Vec<&str> = path.split(['{', '}']).skip(1).step_by(2).collect();
+            for (method, operation) in methods.as_object().unwrap() {
+                let all = operation["parameters"].as_array().into_iter().flatten();
+                let described: Vec<&str> =
+                    all.filter(|of| of["in"] == "path").filter_map(|of| of["name"].as_str()).collect();
+                assert_eq!(described, named, "{method} {path}");
+            }
         }
-        assert_eq!(described, routed);
+    }
+
+    #[test]
+    fn every_schema_of_the_document_has_a_name_of_its_own() {
+        let mut known = BTreeMap::new();
+        for (name, schema) in routes().into_iter().flat_map(|(schemas, ..)| schemas) {
+            let schema = serde_json::to_value(schema).unwrap();
+            let before = known.entry(name.clone()).or_insert_with(|| schema.clone());
+            assert_eq!(*before, schema, "two types have the name {name}");
+        }
     }
 }

@@ -5,29 +5,44 @@ use std::sync::Arc;
 use axum::extract::State;
 use serde::Deserialize;
 use sternhalma_data::RuleSet;
+use utoipa::{IntoParams, ToSchema};
 
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::{Json, NoParams, Params};
+use crate::extract::{Json, NoParams, Query};
 use crate::facts::{Placed, PositionAnswer};
+use crate::openapi::{self, Shared};
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct PositionParams {
+    /// A position string, or `startpos`.
+    #[param(min_length = 1, example = "startpos")]
     position: String,
+    /// The rule set; `paper` by default.
     #[serde(default)]
+    #[param(value_type = openapi::RuleSet)]
     rules: RuleSet,
+    /// The table of the distances; by default the best one of the board.
+    #[param(min_length = 1, pattern = r"^[^/\\]+$")]
     table: Option<String>,
 }
 
-#[derive(Deserialize)]
+/// A position, and a move to play.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = PlayRequest)]
 pub struct PlayBody {
+    /// A position string, or `startpos`.
     position: String,
     #[serde(rename = "move")]
+    #[schema(value_type = openapi::Move)]
     mv: String,
     #[serde(default)]
+    #[schema(value_type = openapi::RuleSet)]
     rules: RuleSet,
+    /// The table of the distances; by default the best one of the board.
     table: Option<String>,
 }
 
@@ -57,16 +72,29 @@ async fn look_up(
     app.work.run(job).await
 }
 
+/// Looks up a position of the two-player game and its moves.
+#[utoipa::path(
+    get,
+    path = "/api/position",
+    params(PositionParams),
+    responses((status = 200, body = PositionAnswer), Shared<404>, Shared<500>)
+)]
 pub async fn position(
     State(app): State<Arc<App>>,
-    Params(params): Params<PositionParams>,
+    Query(params): Query<PositionParams>,
 ) -> Result<Json<PositionAnswer>, ApiError> {
     look_up(app, params.position, params.rules, None, params.table).await
 }
 
+/// Plays a move and looks up the position after it.
+#[utoipa::path(
+    post,
+    path = "/api/position/play",
+    responses((status = 200, body = PositionAnswer), Shared<404>, Shared<500>)
+)]
 pub async fn play(
     State(app): State<Arc<App>>,
-    Params(NoParams {}): Params<NoParams>,
+    Query(NoParams {}): Query<NoParams>,
     Json(body): Json<PlayBody>,
 ) -> Result<Json<PositionAnswer>, ApiError> {
     look_up(app, body.position, body.rules, Some(body.mv), body.table).await

@@ -1,55 +1,63 @@
-//! The program: its health, its interface and its players.
+//! The program: its health and its players.
 
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::response::Response;
 use serde::Serialize;
 use sternhalma_engine::Level;
 use sternhalma_ggp::policy::NAMED_POLICIES;
+use utoipa::ToSchema;
 
-use crate::answer::{JSON, typed};
 use crate::app::App;
-use crate::extract::{Json, NoParams, Params};
-use crate::openapi::openapi_text;
+use crate::extract::{Json, NoParams, Query};
+use crate::openapi;
+use crate::rows::RulesRow;
 
-#[derive(Serialize)]
+/// The health of the server.
+#[derive(Serialize, ToSchema)]
 pub struct Health {
+    #[schema(value_type = openapi::Status)]
     status: &'static str,
+    /// The version of the program.
     version: &'static str,
 }
 
-pub async fn health(Params(NoParams {}): Params<NoParams>) -> Json<Health> {
+/// Returns whether the server answers.
+#[utoipa::path(get, path = "/healthz", responses((status = 200, body = Health)))]
+pub async fn health(Query(NoParams {}): Query<NoParams>) -> Json<Health> {
     Json(Health { status: "ok", version: env!("CARGO_PKG_VERSION") })
 }
 
-pub async fn document(Params(NoParams {}): Params<NoParams>) -> Response {
-    typed(JSON, openapi_text())
-}
-
 /// What can play, and how strongly.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub struct Players {
     /// The players of Chinese Checkers.
     players: Vec<NamedRow>,
     /// The node expansions per move of the levels, from level 1.
     levels: Vec<u64>,
+    /// The rule sets of Chinese Checkers, the newest first.
+    rules: Vec<RulesRow>,
     /// The policies of rulesheets.
     policies: Vec<NamedRow>,
 }
 
-#[derive(Serialize)]
+/// A name, and what it stands for.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Named)]
 struct NamedRow {
     name: String,
     about: Option<String>,
 }
 
-pub async fn players(State(app): State<Arc<App>>, Params(NoParams {}): Params<NoParams>) -> Json<Players> {
+/// Lists the players that can search, their levels, the rule sets, and the policies of rulesheets.
+#[utoipa::path(get, path = "/api/players", responses((status = 200, body = Players)))]
+pub async fn players(State(app): State<Arc<App>>, Query(NoParams {}): Query<NoParams>) -> Json<Players> {
     let roster = &app.roster;
     let row = |name: &str, about: Option<&str>| NamedRow { name: name.to_owned(), about: about.map(str::to_owned) };
     Json(Players {
         players: roster.names().map(|name| row(name, roster.about(name))).collect(),
         levels: (1..=Level::HIGHEST).flat_map(Level::try_from).map(Level::nodes).collect(),
+        rules: RulesRow::all(),
         policies: NAMED_POLICIES.iter().map(|policy| row(policy.name, Some(policy.about))).collect(),
     })
 }

@@ -10,10 +10,12 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 use sternhalma_data::{DistanceStream, Rank, Side, Table};
+use utoipa::{IntoParams, ToSchema};
 
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::{Json, Name, Params};
+use crate::extract::{Json, Path, Query, TablePath};
+use crate::openapi::{self, Shared};
 use crate::rows::default_player;
 use crate::work::Deadline;
 
@@ -23,20 +25,30 @@ const TRIES: u64 = 20_000;
 /// The states that are read at a time.
 const PART: usize = 1 << 20;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct RandomParams {
+    /// Moves to the goal.
+    #[param(maximum = 255, example = 12)]
     distance: u8,
+    /// The side of the pieces; by default `x`.
     #[serde(default = "default_player")]
+    #[param(value_type = openapi::Side)]
     player: Side,
+    /// The same seed draws the same state.
     seed: Option<u64>,
 }
 
-#[derive(Serialize)]
+/// A state at a distance.
+#[derive(Serialize, ToSchema)]
+#[schema(as = RandomState)]
 struct RandomAnswer {
     state: String,
+    #[schema(value_type = openapi::Side)]
     player: Side,
     rank: u64,
+    #[schema(value_type = openapi::Moves)]
     distance: u8,
 }
 
@@ -89,16 +101,23 @@ fn nth_state(table: &Table, distance: u8, mut index: u64, deadline: &Deadline) -
     Ok(None)
 }
 
+/// Draws a state at a distance; all are equally likely.
+#[utoipa::path(
+    get,
+    path = "/api/tables/{table}/random",
+    params(TablePath, RandomParams),
+    responses((status = 200, body = RandomAnswer), Shared<404>, Shared<500>)
+)]
 pub async fn random(
     State(app): State<Arc<App>>,
-    Name(name): Name,
-    Params(params): Params<RandomParams>,
+    Path(TablePath { table }): Path<TablePath>,
+    Query(params): Query<RandomParams>,
 ) -> Result<Response, ApiError> {
     let RandomParams { distance, player, seed } = params;
     let seed = seed.unwrap_or_else(|| rand::rng().random());
     let shared = app.clone();
     let first = move |deadline: Deadline| {
-        let open = shared.tables.open(&name)?;
+        let open = shared.tables.open(&table)?;
         let none = || ApiError::missing(format!("the table has no state at distance {distance}"));
         let drawn = draw(&open.table, distance, seed, &deadline)?.ok_or_else(none)?;
         Ok((open, drawn))
@@ -188,7 +207,7 @@ mod tests {
             Ok(ended.recv().is_ok())
         });
         let params = RandomParams { distance: 0, player: Side::X, seed };
-        let rare = tokio::spawn(random(State(app.clone()), Name("t".to_owned()), Params(params)));
+        let rare = tokio::spawn(random(State(app.clone()), Path(TablePath { table: "t".to_owned() }), Query(params)));
         let look_ups = async {
             running.await.unwrap();
             for number in 0..100 {

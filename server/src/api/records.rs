@@ -6,24 +6,29 @@ use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use sternhalma_engine::board_of;
 use sternhalma_engine::record::{AnnotatedGame, JsonGame};
+use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::error::ApiError;
 use crate::export::{SavedGame, SavedGameError, Search};
-use crate::extract::{Json, NoParams, Params};
+use crate::extract::{Json, NoParams, Query};
+use crate::openapi::{Record, Shared};
 
-/// A record as text.
-#[derive(Serialize, Deserialize)]
+/// A record as text, or a page with it as HTML.
+#[derive(Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RecordText {
     text: String,
 }
 
 /// A record, and the results of searches of its positions.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = PageRequest)]
 pub struct PageBody {
+    #[schema(value_type = Record)]
     record: JsonGame,
+    /// Results of searches of positions of the game.
     #[serde(default)]
     searches: Vec<Search>,
 }
@@ -37,9 +42,16 @@ impl From<SavedGameError> for ApiError {
     }
 }
 
+/// Parses a record.
+#[utoipa::path(
+    post,
+    path = "/api/records/parse",
+    operation_id = "parseRecord",
+    responses((status = 200, body = Record))
+)]
 pub async fn parse(
     State(app): State<Arc<App>>,
-    Params(NoParams {}): Params<NoParams>,
+    Query(NoParams {}): Query<NoParams>,
     Json(record): Json<RecordText>,
 ) -> Result<Json<JsonGame>, ApiError> {
     let parse = move |_| {
@@ -49,9 +61,17 @@ pub async fn parse(
     app.work.run(parse).await
 }
 
+/// Prints a record.
+#[utoipa::path(
+    post,
+    path = "/api/records/print",
+    operation_id = "printRecord",
+    request_body = Record,
+    responses((status = 200, body = RecordText))
+)]
 pub async fn print(
     State(app): State<Arc<App>>,
-    Params(NoParams {}): Params<NoParams>,
+    Query(NoParams {}): Query<NoParams>,
     Json(record): Json<JsonGame>,
 ) -> Result<Json<RecordText>, ApiError> {
     let print = move |_| {
@@ -61,9 +81,16 @@ pub async fn print(
     app.work.run(print).await
 }
 
+/// Returns a page with the game of a record and its analysis, which opens without a server.
+#[utoipa::path(
+    post,
+    path = "/api/records/page",
+    operation_id = "recordPage",
+    responses((status = 200, body = RecordText), Shared<500>)
+)]
 pub async fn page(
     State(app): State<Arc<App>>,
-    Params(NoParams {}): Params<NoParams>,
+    Query(NoParams {}): Query<NoParams>,
     Json(body): Json<PageBody>,
 ) -> Result<Json<RecordText>, ApiError> {
     let shared = app.clone();

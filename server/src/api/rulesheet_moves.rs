@@ -13,11 +13,13 @@ use sternhalma_ggp::mcts::SearchResult;
 use sternhalma_ggp::policy::{PolicyAgent, PolicyGame, SearchTask};
 use sternhalma_ggp::util::FluentSet;
 use sternhalma_ggp::{Limits, Policy};
+use utoipa::ToSchema;
 
 use super::rulesheets::{Position, failed, rules};
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::{Json, Name, NoParams, Params};
+use crate::extract::{Json, NoParams, Path, Query, RulesheetPath};
+use crate::openapi::Shared;
 use crate::proofs::MOST_ROWS;
 use crate::searches::{Search, StopOnDrop};
 
@@ -30,14 +32,19 @@ const DEFAULT_PLAYOUTS: u64 = 1000;
 /// The longest search, compilation of the rulesheet included.
 const LONGEST: Duration = Duration::from_secs(60);
 
-#[derive(Deserialize)]
+/// A state of a rulesheet, and what chooses a move in it.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = RulesheetMoveRequest)]
 pub struct MoveBody {
     /// The fluents that hold; by default those of the initial state.
     state: Option<Vec<String>>,
     role: String,
+    /// See docs/policies.md; by default `adaptive`.
     policy: Option<String>,
+    #[schema(minimum = 1)]
     playouts: Option<u64>,
+    #[schema(exclusive_minimum = 0)]
     seconds: Option<f64>,
     #[serde(default)]
     seed: u64,
@@ -60,33 +67,53 @@ impl MoveBody {
 }
 
 /// The move that a policy chooses.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = RulesheetMove)]
 pub struct MoveAnswer {
     #[serde(rename = "move")]
     mv: String,
     /// The moves that the search has visited, most visits first.
     moves: Vec<VisitRow>,
     playouts: u64,
+    #[schema(minimum = 0)]
     seconds: f64,
-    /// What played the rulesheet: `network` or `prover`; none if there was nothing to choose.
-    engine: Option<&'static str>,
+    /// What played the rulesheet; none if there was nothing to choose.
+    engine: Option<RulesheetEngine>,
 }
 
-#[derive(Serialize)]
+/// What plays a rulesheet.
+#[derive(Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum RulesheetEngine {
+    Network,
+    Prover,
+}
+
+/// A move that a search has visited.
+#[derive(Serialize, ToSchema)]
 struct VisitRow {
     #[serde(rename = "move")]
     mv: String,
     visits: u32,
     /// The mean reward from 0 to 1; none without visits.
+    #[schema(minimum = 0, maximum = 1)]
     mean: Option<f64>,
     /// Whether the search has proved that the role reaches its best or worst goal.
     proved: bool,
 }
 
+/// Returns the move that a policy chooses.
+#[utoipa::path(
+    post,
+    path = "/api/rulesheets/{rulesheet}/move",
+    params(RulesheetPath),
+    operation_id = "rulesheetMove",
+    responses((status = 200, body = MoveAnswer), Shared<404>, Shared<500>)
+)]
 pub async fn choose(
     State(app): State<Arc<App>>,
-    Name(name): Name,
-    Params(NoParams {}): Params<NoParams>,
+    Path(RulesheetPath { rulesheet }): Path<RulesheetPath>,
+    Query(NoParams {}): Query<NoParams>,
     Json(body): Json<MoveBody>,
 ) -> Result<Json<MoveAnswer>, ApiError> {
     let (policy, limits) = (body.policy()?, body.limits()?);
@@ -95,7 +122,7 @@ pub async fn choose(
     let shared = app.clone();
     let job = tokio::task::spawn_blocking(move || {
         let job = Job { app: &shared, body: &body, policy: policy.within(&search.memory), limits, search: &search };
-        catch_unwind(AssertUnwindSafe(|| job.run(&name)))
+        catch_unwind(AssertUnwindSafe(|| job.run(&rulesheet)))
     });
     let answer = tokio::time::timeout(LONGEST, job).await;
     // The search ends if the time is up, or if the client leaves, which drops this future.
@@ -133,11 +160,11 @@ impl Job<'_> {
         if let Ok(game) = &compiled.game
             && let Some(state) = network_state(game, &mut position)?
         {
-            return self.search(game, &state, role, "network");
+            return self.search(game, &state, role, RulesheetEngine::Network);
         }
         let game = ProverGame::bounded(&rules, &proofs).map_err(failed)?;
         let state = game.state_from(&position.fluents()?).map_err(failed)?;
-        self.search(&game, &state, role, "prover")
+        self.search(&game, &state, role, RulesheetEngine::Prover)
     }
 
     /// Searches a state in which the role has a choice.
@@ -146,7 +173,7 @@ impl Job<'_> {
         game: &G,
         state: &G::State,
         role: usize,
-        engine: &'static str,
+        engine: RulesheetEngine,
     ) -> Result<MoveAnswer, ApiError> {
         let mut agent: Box<dyn PolicyAgent<G>> = game.agent(&self.policy, role, self.body.seed);
         agent.begin(game, state);

@@ -8,10 +8,12 @@ use serde::{Deserialize, Serialize};
 use sternhalma_ggp::gdl::{
     CheckOptions, Finding, Goal, Prover, ProverError, ProverLimits, ProverState, Rules, RulesError, Rulesheet, TermId,
 };
+use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::{Json, Name, NoParams, Params};
+use crate::extract::{Json, NoParams, Path, Query, RulesheetPath};
+use crate::openapi::{self, Shared};
 use crate::rulesheets::Source;
 
 /// The most rows of the proof of the roles, with which a rulesheet is listed.
@@ -20,13 +22,15 @@ const LISTING_ROWS: u64 = 100_000;
 /// The most bytes of the fluents of a state, and of the moves of a role.
 const MOST_TEXT: usize = 16 << 20;
 
-#[derive(Serialize)]
+/// The rulesheets by name.
+#[derive(Serialize, ToSchema)]
 pub struct Rulesheets {
     rulesheets: Vec<RulesheetRow>,
 }
 
 /// A rulesheet of the list.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Rulesheet)]
 pub struct RulesheetRow {
     name: String,
     source: Source,
@@ -49,9 +53,16 @@ impl RulesheetRow {
     }
 }
 
+/// Lists the rulesheets.
+#[utoipa::path(
+    get,
+    path = "/api/rulesheets",
+    operation_id = "rulesheets",
+    responses((status = 200, body = Rulesheets), Shared<500>)
+)]
 pub async fn list(
     State(app): State<Arc<App>>,
-    Params(NoParams {}): Params<NoParams>,
+    Query(NoParams {}): Query<NoParams>,
 ) -> Result<Json<Rulesheets>, ApiError> {
     let shared = app.clone();
     let list = move |limits: &ProverLimits| {
@@ -64,7 +75,8 @@ pub async fn list(
     app.proofs.run(list).await
 }
 
-#[derive(Serialize)]
+/// A rulesheet with its text.
+#[derive(Serialize, ToSchema)]
 pub struct RulesheetDetails {
     #[serde(flatten)]
     row: RulesheetRow,
@@ -73,11 +85,15 @@ pub struct RulesheetDetails {
 }
 
 /// A finding of the checker, as `sternhalma gdl check --json` prints it.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Finding)]
 struct FindingRow {
+    #[schema(value_type = openapi::Severity)]
     severity: String,
     code: &'static str,
+    #[schema(minimum = 1)]
     line: Option<u32>,
+    #[schema(minimum = 1)]
     column: Option<u32>,
     message: String,
 }
@@ -94,10 +110,17 @@ impl From<Finding> for FindingRow {
     }
 }
 
+/// Returns the text of a rulesheet and the findings of the checker.
+#[utoipa::path(
+    get,
+    path = "/api/rulesheets/{rulesheet}",
+    params(RulesheetPath),
+    responses((status = 200, body = RulesheetDetails), Shared<404>, Shared<500>)
+)]
 pub async fn rulesheet(
     State(app): State<Arc<App>>,
-    Name(name): Name,
-    Params(NoParams {}): Params<NoParams>,
+    Path(RulesheetPath { rulesheet: name }): Path<RulesheetPath>,
+    Query(NoParams {}): Query<NoParams>,
 ) -> Result<Json<RulesheetDetails>, ApiError> {
     let shared = app.clone();
     let details = move |limits: &ProverLimits| {
@@ -119,8 +142,10 @@ pub async fn rulesheet(
     app.proofs.run(details).await
 }
 
-#[derive(Deserialize)]
+/// A state of a rulesheet, and moves to play in it.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = RulesheetStateRequest)]
 pub struct StateBody {
     /// The fluents that hold; by default those of the initial state.
     state: Option<Vec<String>>,
@@ -129,7 +154,8 @@ pub struct StateBody {
 }
 
 /// A state of a rulesheet.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = RulesheetState)]
 pub struct StateAnswer {
     /// The fluents that hold, in alphabetical order.
     state: Vec<String>,
@@ -140,19 +166,29 @@ pub struct StateAnswer {
 }
 
 /// A role in a state.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = RulesheetRole)]
 struct RoleRow {
     role: String,
     /// The legal moves; none in a terminal state.
     legal: Vec<String>,
     /// The goal, if exactly one can be proven.
+    #[schema(maximum = 100)]
     goal: Option<u8>,
 }
 
+/// Returns a state of a rulesheet, or the state after the moves of the roles.
+#[utoipa::path(
+    post,
+    path = "/api/rulesheets/{rulesheet}/state",
+    params(RulesheetPath),
+    operation_id = "rulesheetState",
+    responses((status = 200, body = StateAnswer), Shared<404>, Shared<500>)
+)]
 pub async fn state(
     State(app): State<Arc<App>>,
-    Name(name): Name,
-    Params(NoParams {}): Params<NoParams>,
+    Path(RulesheetPath { rulesheet: name }): Path<RulesheetPath>,
+    Query(NoParams {}): Query<NoParams>,
     Json(body): Json<StateBody>,
 ) -> Result<Json<StateAnswer>, ApiError> {
     let shared = app.clone();

@@ -7,28 +7,42 @@ use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use sternhalma_data::{Board, CellSet, Move, Probe, Side, Table, TableError};
+use utoipa::{IntoParams, ToSchema};
 
 use super::cache::answer_about;
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::{Name, Params};
+use crate::extract::{Path, Query, TablePath};
+use crate::openapi::{self, Shared};
 use crate::rows::{MoveRow, default_player, path};
 use crate::tables::OpenTable;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct StateParams {
+    /// Cells, `startpos`, `#RANK`, or a position string.
+    #[param(min_length = 1, example = "a1,b1,c1,a2,b2,a3")]
     state: String,
+    /// The side of the pieces; by default `x`.
     #[serde(default = "default_player")]
+    #[param(value_type = openapi::Side)]
     player: Side,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct HeatParams {
+    /// Cells, `startpos`, `#RANK`, or a position string.
+    #[param(min_length = 1, example = "a1,b1,c1,a2,b2,a3")]
     state: String,
+    /// The side of the pieces; by default `x`.
     #[serde(default = "default_player")]
+    #[param(value_type = openapi::Side)]
     player: Side,
+    /// The cell of the piece.
+    #[param(value_type = openapi::Cell, example = "a1")]
     piece: String,
 }
 
@@ -39,7 +53,7 @@ fn parse_army(table: &Table, text: &str, side: Side) -> Result<CellSet, ApiError
 }
 
 /// What a table knows about a state.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum Category {
     Goal,
@@ -59,14 +73,19 @@ impl Category {
     }
 }
 
-#[derive(Serialize)]
+/// One army alone on the board.
+#[derive(Serialize, ToSchema)]
+#[schema(as = State)]
 struct StateAnswer {
     state: String,
+    #[schema(value_type = openapi::Side)]
     player: Side,
     rank: u64,
     #[serde(flatten)]
+    #[schema(value_type = openapi::Distance)]
     distance: Probe,
     category: Category,
+    /// The moves, best first.
     moves: Vec<MoveRow>,
 }
 
@@ -86,10 +105,17 @@ fn state_answer(table: &Table, side: Side, army: CellSet) -> Result<StateAnswer,
     })
 }
 
+/// Looks up a state and its moves.
+#[utoipa::path(
+    get,
+    path = "/api/tables/{table}/state",
+    params(TablePath, StateParams),
+    responses((status = 200, body = StateAnswer), Shared<304>, Shared<404>, Shared<500>)
+)]
 pub async fn state(
     State(app): State<Arc<App>>,
-    Name(name): Name,
-    Params(params): Params<StateParams>,
+    Path(TablePath { table }): Path<TablePath>,
+    Query(params): Query<StateParams>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
@@ -97,25 +123,33 @@ pub async fn state(
         let army = parse_army(&open.table, &params.state, params.player)?;
         Ok(state_answer(&open.table, params.player, army)?)
     };
-    answer_about(app, name, uri, headers, answer).await
+    answer_about(app, table, uri, headers, answer).await
 }
 
-#[derive(Serialize)]
+/// A shortest way to the goal.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Line)]
 struct LineAnswer {
     state: String,
+    #[schema(value_type = openapi::Side)]
     player: Side,
     #[serde(flatten)]
+    #[schema(value_type = openapi::KnownDistance)]
     distance: Probe,
     line: Vec<LineRow>,
 }
 
 /// A move of a line, and the state after it.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = LineMove)]
 struct LineRow {
     #[serde(rename = "move")]
+    #[schema(value_type = openapi::Move)]
     mv: String,
+    #[schema(value_type = openapi::Path)]
     path: Vec<String>,
     state: String,
+    #[schema(value_type = openapi::Moves)]
     distance: u8,
 }
 
@@ -135,10 +169,17 @@ fn line_rows(board: Board, mut army: CellSet, line: &[Move]) -> Vec<LineRow> {
     line.iter().zip((0..line.len() as u8).rev()).map(row).collect()
 }
 
+/// Returns a shortest line from a state to the goal.
+#[utoipa::path(
+    get,
+    path = "/api/tables/{table}/line",
+    params(TablePath, StateParams),
+    responses((status = 200, body = LineAnswer), Shared<304>, Shared<404>, Shared<500>)
+)]
 pub async fn line(
     State(app): State<Arc<App>>,
-    Name(name): Name,
-    Params(params): Params<StateParams>,
+    Path(TablePath { table }): Path<TablePath>,
+    Query(params): Query<StateParams>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
@@ -154,28 +195,43 @@ pub async fn line(
             line: line_rows(board, army, &line),
         })
     };
-    answer_about(app, name, uri, headers, answer).await
+    answer_about(app, table, uri, headers, answer).await
 }
 
-#[derive(Serialize)]
+/// The distances for the cells that a piece could stand on.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Heat)]
 struct HeatAnswer {
     state: String,
+    #[schema(value_type = openapi::Side)]
     player: Side,
+    #[schema(value_type = openapi::Cell)]
     piece: String,
     cells: Vec<HeatRow>,
 }
 
-#[derive(Serialize)]
+/// The distance if the piece stands on a cell.
+#[derive(Serialize, ToSchema)]
+#[schema(as = HeatCell)]
 struct HeatRow {
+    #[schema(value_type = openapi::Cell)]
     cell: String,
     #[serde(flatten)]
+    #[schema(value_type = openapi::Distance)]
     distance: Probe,
 }
 
+/// Returns the distance for each cell that a piece could stand on.
+#[utoipa::path(
+    get,
+    path = "/api/tables/{table}/heat",
+    params(TablePath, HeatParams),
+    responses((status = 200, body = HeatAnswer), Shared<304>, Shared<404>, Shared<500>)
+)]
 pub async fn heat(
     State(app): State<Arc<App>>,
-    Name(name): Name,
-    Params(params): Params<HeatParams>,
+    Path(TablePath { table }): Path<TablePath>,
+    Query(params): Query<HeatParams>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
@@ -196,5 +252,5 @@ pub async fn heat(
         let state = geometry.cells_text(army);
         Ok(HeatAnswer { state, player: side, piece: params.piece, cells })
     };
-    answer_about(app, name, uri, headers, answer).await
+    answer_about(app, table, uri, headers, answer).await
 }

@@ -8,28 +8,43 @@ use axum::response::Response;
 use serde::Serialize;
 use sternhalma_data::table::Provenance;
 use sternhalma_data::{Side, State as ArmyState, Table, TableError};
+use utoipa::ToSchema;
 
 use super::cache::answer_about;
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::{Json, Name, NoParams, Params};
+use crate::extract::{Json, NoParams, Path, Query, TablePath};
+use crate::openapi::{self, Shared};
+use crate::rows::Unreadable;
 use crate::tables::{Listing, OpenTable};
 
 /// What a table contains. The names are those of `sternhalma info --json`.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = TableInfo)]
 struct TableRow {
     name: String,
+    /// The cells along an edge.
+    #[schema(minimum = 3, maximum = 11)]
     side: usize,
+    /// The pieces of an army.
+    #[schema(minimum = 1, maximum = 15)]
     pieces: usize,
+    /// The number of covered cells, those nearest the goal.
+    #[schema(minimum = 1, maximum = 121)]
     within: usize,
     states: u64,
+    #[schema(value_type = openapi::Encoding)]
     encoding: String,
     mirrored: bool,
     bytes: u64,
+    #[schema(value_type = openapi::Moves)]
     max_distance: u8,
     /// The distance of the army in the corner opposite the goal.
+    #[schema(value_type = Option<openapi::Moves>)]
     start_distance: Option<u8>,
+    /// The largest distance that is exact; null if all are.
     exact_to: Option<u32>,
+    #[schema(pattern = "^[0-9a-f]{16}$")]
     checksum: String,
 }
 
@@ -54,22 +69,21 @@ impl TableRow {
     }
 }
 
-#[derive(Serialize)]
+/// The tables, and the files that cannot be read.
+#[derive(Serialize, ToSchema)]
 pub struct Tables {
     tables: Vec<TableRow>,
     unreadable: Vec<Unreadable>,
 }
 
-#[derive(Serialize)]
-struct Unreadable {
-    name: String,
-    error: String,
-}
-
-pub async fn list(
-    State(app): State<Arc<App>>,
-    Params(NoParams {}): Params<NoParams>,
-) -> Result<Json<Tables>, ApiError> {
+/// Lists the tables.
+#[utoipa::path(
+    get,
+    path = "/api/tables",
+    operation_id = "tables",
+    responses((status = 200, body = Tables), Shared<500>)
+)]
+pub async fn list(State(app): State<Arc<App>>, Query(NoParams {}): Query<NoParams>) -> Result<Json<Tables>, ApiError> {
     let shared = app.clone();
     let list = move |_| {
         let Listing { tables: open, mut unreadable } = shared.tables.list()?;
@@ -86,21 +100,28 @@ pub async fn list(
     app.work.run(list).await
 }
 
-#[derive(Serialize)]
+/// A table and how it was built.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Table)]
 struct TableDetails {
     #[serde(flatten)]
     table: TableRow,
     /// The number of states at each distance.
     layers: Vec<u64>,
     partitions: Vec<PartitionRow>,
+    /// How the table was built, see docs/table-format.md.
+    #[schema(value_type = Object)]
     provenance: Provenance,
 }
 
 /// The states whose rearmost piece is on a cell, and the prefix that ends with them.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Partition)]
 struct PartitionRow {
     /// The cell of the rearmost piece of side `x`.
+    #[schema(value_type = openapi::Cell)]
     back: String,
+    #[schema(minimum = 1, maximum = 121)]
     within: usize,
     states: u64,
 }
@@ -115,10 +136,17 @@ fn partitions(table: &Table) -> Vec<PartitionRow> {
     prefix.back_cells().map(row).collect()
 }
 
+/// Describes a table.
+#[utoipa::path(
+    get,
+    path = "/api/tables/{table}",
+    params(TablePath),
+    responses((status = 200, body = TableDetails), Shared<304>, Shared<404>, Shared<500>)
+)]
 pub async fn table(
     State(app): State<Arc<App>>,
-    Name(name): Name,
-    Params(NoParams {}): Params<NoParams>,
+    Path(TablePath { table }): Path<TablePath>,
+    Query(NoParams {}): Query<NoParams>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
@@ -130,5 +158,5 @@ pub async fn table(
             provenance: open.table.provenance().clone(),
         })
     };
-    answer_about(app, name, uri, headers, details).await
+    answer_about(app, table, uri, headers, details).await
 }

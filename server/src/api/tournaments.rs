@@ -2,44 +2,63 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sternhalma_engine::record::{AnnotatedGame, JsonGame};
 use sternhalma_ggp::arena::{GameRecord, RoundSummary, Termination, result_text};
+use utoipa::{IntoParams, ToSchema};
 
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::{Json, Name, NoParams, Params};
+use crate::extract::{Json, NoParams, Path, Query};
 use crate::logs::ReadLog;
+use crate::openapi::{self, Record, Shared};
+use crate::rows::Unreadable;
 
 /// The most games of an answer.
 const MOST_GAMES: usize = 1000;
 /// The most points of a curve.
 const MOST_POINTS: usize = 200;
 
-#[derive(Serialize)]
+/// The log in the path of a route.
+#[derive(Deserialize, IntoParams)]
+pub struct LogPath {
+    /// The name of a log.
+    #[param(min_length = 1, pattern = r"^[^/\\]+$", example = "games.ndjson")]
+    log: String,
+}
+
+/// The game in the path of a route.
+#[derive(Deserialize, IntoParams)]
+pub struct GamePath {
+    /// The name of a log.
+    #[param(min_length = 1, pattern = r"^[^/\\]+$", example = "games.ndjson")]
+    log: String,
+    /// The number of the game.
+    #[param(value_type = u64, minimum = 1, example = 1)]
+    number: String,
+}
+
+/// The tournaments, and the logs that cannot be read.
+#[derive(Serialize, ToSchema)]
 pub struct Tournaments {
     tournaments: Vec<TournamentRow>,
     unreadable: Vec<Unreadable>,
 }
 
 /// A tournament, and how far it is.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Tournament)]
 struct TournamentRow {
     name: String,
     /// The description of the game in the log.
+    #[schema(value_type = BTreeMap<String, Value>)]
     game: Value,
     players: Vec<String>,
     /// The games when all are played.
     games: u64,
     played: u64,
-}
-
-#[derive(Serialize)]
-struct Unreadable {
-    name: String,
-    error: String,
 }
 
 impl TournamentRow {
@@ -55,9 +74,16 @@ impl TournamentRow {
     }
 }
 
+/// Lists the logs of tournaments.
+#[utoipa::path(
+    get,
+    path = "/api/tournaments",
+    operation_id = "tournaments",
+    responses((status = 200, body = Tournaments), Shared<500>)
+)]
 pub async fn list(
     State(app): State<Arc<App>>,
-    Params(NoParams {}): Params<NoParams>,
+    Query(NoParams {}): Query<NoParams>,
 ) -> Result<Json<Tournaments>, ApiError> {
     let shared = app.clone();
     let list = move |_| {
@@ -73,18 +99,21 @@ pub async fn list(
     app.log_reader.run(list).await
 }
 
-#[derive(Serialize)]
+/// The results of a tournament.
+#[derive(Serialize, ToSchema)]
+#[schema(as = TournamentResults)]
 pub struct TournamentDetails {
     #[serde(flatten)]
     tournament: TournamentRow,
     /// The results of each round, as `sternhalma tournament show --json` prints them.
+    #[schema(value_type = Vec<Object>)]
     rounds: Vec<RoundSummary>,
     /// The courses of the sequential tests.
     curves: Vec<SprtCurve>,
 }
 
 /// The course of the sequential test of a pairing.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct SprtCurve {
     /// The index of the round.
     round: usize,
@@ -94,7 +123,7 @@ struct SprtCurve {
 }
 
 /// The log-likelihood ratio after a number of pairs of games.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct SprtPoint {
     pairs: u64,
     llr: f64,
@@ -109,10 +138,17 @@ fn sprt_curve((round, pairing): (usize, usize), course: &[(u64, f64)]) -> SprtCu
     SprtCurve { round, pairing, points }
 }
 
+/// Returns the results of a tournament so far.
+#[utoipa::path(
+    get,
+    path = "/api/tournaments/{log}",
+    params(LogPath),
+    responses((status = 200, body = TournamentDetails), Shared<404>, Shared<500>)
+)]
 pub async fn tournament(
     State(app): State<Arc<App>>,
-    Name(name): Name,
-    Params(NoParams {}): Params<NoParams>,
+    Path(LogPath { log: name }): Path<LogPath>,
+    Query(NoParams {}): Query<NoParams>,
 ) -> Result<Json<TournamentDetails>, ApiError> {
     let shared = app.clone();
     let details = move |_| {
@@ -128,35 +164,42 @@ pub async fn tournament(
     app.log_reader.run(details).await
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct GamesParams {
     /// A player of the games.
     player: Option<String>,
     /// The result: `1-0`, `0-1`, `1/2-1/2`, or the goals of all roles, e.g., `70-30`.
     result: Option<String>,
     /// The reason for the end.
+    #[param(value_type = Option<openapi::End>)]
     end: Option<Termination>,
     /// The number of matching games to leave out.
     #[serde(default)]
     skip: u32,
+    /// The number of games to list.
     count: Option<u32>,
 }
 
-#[derive(Serialize)]
+/// Games of a tournament.
+#[derive(Serialize, ToSchema)]
 pub struct Games {
     /// The number of games that match.
     matching: usize,
     games: Vec<GameRow>,
 }
 
-#[derive(Serialize)]
+/// A game of a tournament.
+#[derive(Serialize, ToSchema)]
 struct GameRow {
+    #[schema(minimum = 1)]
     number: u64,
     round: String,
     /// The players, by role.
     players: Vec<String>,
     result: String,
+    #[schema(value_type = openapi::End)]
     end: Termination,
     plies: u32,
     /// What a player did wrong.
@@ -184,10 +227,17 @@ impl GameRow {
     }
 }
 
+/// Lists games of a tournament, at most 1000.
+#[utoipa::path(
+    get,
+    path = "/api/tournaments/{log}/games",
+    params(LogPath, GamesParams),
+    responses((status = 200, body = Games), Shared<404>, Shared<500>)
+)]
 pub async fn games(
     State(app): State<Arc<App>>,
-    Name(name): Name,
-    Params(params): Params<GamesParams>,
+    Path(LogPath { log: name }): Path<LogPath>,
+    Query(params): Query<GamesParams>,
 ) -> Result<Json<Games>, ApiError> {
     let shared = app.clone();
     let select = move |_| {
@@ -201,22 +251,30 @@ pub async fn games(
     app.log_reader.run(select).await
 }
 
-#[derive(Serialize)]
+/// A game and its moves.
+#[derive(Serialize, ToSchema)]
 pub struct Game {
     #[serde(flatten)]
     row: GameRow,
     /// The game as a record, if it is one of Chinese Checkers.
+    #[schema(value_type = Option<Record>)]
     record: Option<JsonGame>,
     /// The joint moves of a game of a rulesheet.
     moves: Vec<String>,
 }
 
+/// Returns a game.
+#[utoipa::path(
+    get,
+    path = "/api/tournaments/{log}/games/{number}",
+    params(GamePath),
+    responses((status = 200, body = Game), Shared<404>, Shared<500>)
+)]
 pub async fn game(
     State(app): State<Arc<App>>,
-    path: Result<Path<(String, String)>, axum::extract::rejection::PathRejection>,
-    Params(NoParams {}): Params<NoParams>,
+    Path(GamePath { log: name, number }): Path<GamePath>,
+    Query(NoParams {}): Query<NoParams>,
 ) -> Result<Json<Game>, ApiError> {
-    let Path((name, number)) = path.map_err(|_| ApiError::invalid("expected UTF-8 in the path"))?;
     let shared = app.clone();
     let read = move |_| {
         let log = shared.logs.read(&name)?;

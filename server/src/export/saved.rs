@@ -10,11 +10,12 @@ use sternhalma_engine::{
     Action, ChineseCheckers, EnginePlayer, Filter, Follower, GameSetup, GameState, Repetitions, analyse, board_of,
 };
 use sternhalma_ggp::Limits;
+use utoipa::ToSchema;
 
 use super::document::inline;
 use crate::facts::{PositionAnswer, ShortPosition};
 use crate::page::{PageError, SAVED, text};
-use crate::rows::InfoRow;
+use crate::rows::{InfoRow, RulesRow};
 
 /// The most positions of a game that is saved.
 const MOST_POSITIONS: usize = 20_000;
@@ -46,7 +47,7 @@ struct Node {
 }
 
 /// The result of a search of a position.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Search {
     /// The number of the position: 0 is the start, and the positions after the moves follow in the order in which the
@@ -63,6 +64,7 @@ struct Data {
     text: String,
     /// The name of the table.
     table: Option<String>,
+    rules: Vec<RulesRow>,
     positions: Vec<(String, ShortPosition)>,
     searches: Vec<Search>,
 }
@@ -100,6 +102,7 @@ impl SavedGame {
             record: JsonGame::from(game),
             text: game.to_string(),
             table: table.map(|(name, _)| name.to_owned()),
+            rules: RulesRow::all(),
             positions,
             searches: Vec::new(),
         };

@@ -134,3 +134,18 @@ fn invalid_positions_and_moves_are_refused() {
     server.get(&format!("/api/position?position={other}&table=byte")).error(400);
     server.get("/api/position").error(400);
 }
+
+#[test]
+fn the_server_lists_the_rule_sets() {
+    let server = TestServer::start();
+    let players = server.value("/api/players");
+    let row = |row: &Value| {
+        let name = row["name"].as_str().unwrap().to_owned();
+        let position = server.value(&format!("/api/position?position=startpos&rules={name}"));
+        assert_eq!(position["rules"], row["name"]);
+        (name, row["repetitions"].as_u64(), row["current"].as_bool())
+    };
+    let rows: Vec<_> = players["rules"].as_array().unwrap().iter().map(row).collect();
+    let expected = [("blocked-goal-2", Some(3), true), ("blocked-goal", Some(3), false), ("paper", None, true)];
+    assert_eq!(rows, expected.map(|(name, repetitions, current)| (name.to_owned(), repetitions, Some(current))));
+}

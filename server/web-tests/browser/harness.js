@@ -1,15 +1,13 @@
 /** A server with tables, and a browser that opens its page. */
 
-import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { after, before } from "node:test";
 
 import { chromium } from "playwright-core";
-import { sternhalma } from "../unit/program.js";
+import { serve, sternhalma } from "../unit/program.js";
 
 /** @typedef {import("playwright-core").Page} Page */
 /** @typedef {import("playwright-core").Browser} Browser */
@@ -33,19 +31,7 @@ export class World {
 
   async start() {
     mkdirSync(join(this.folder, "logs"));
-    const args = ["serve", "--port", "0", "--tables", this.folder, "--logs", join(this.folder, "logs")];
-    const server = spawn(process.env.STERNHALMA_PROGRAM ?? "", args, { stdio: ["ignore", "pipe", "ignore"] });
-    this.server = server;
-    for await (const line of createInterface({
-      input: /** @type {import("node:stream").Readable} */ (server.stdout),
-    })) {
-      const found = /http:\/\/\S+/.exec(line);
-      if (found) {
-        this.url = found[0].replace(/\/$/, "");
-        break;
-      }
-    }
-    if (!this.url) throw new Error("the server printed no address");
+    [this.server, this.url] = await serve(["--tables", this.folder, "--logs", join(this.folder, "logs")]);
     this.browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
   }
 

@@ -11,7 +11,7 @@
  * @typedef {import("./types.js").PlayedGame} PlayedGame
  * @typedef {import("./types.js").Players} Players
  * @typedef {import("./types.js").Limits} Limits
- * @typedef {import("./types.js").Rules} Rules
+ * @typedef {import("./types.js").RuleSet} RuleSet
  * @typedef {import("./types.js").GameRecord} GameRecord
  * @typedef {import("./types.js").Side} Side
  * @typedef {import("./types.js").Rulesheet} Rulesheet
@@ -137,7 +137,7 @@ export const api = {
   /** @type {(name: string, distance: number, player: Side, seed?: number) => Promise<{state: string, player: Side, rank: number, distance: number}>} */
   random: (name, distance, player, seed) => get(url(table(name, "/random"), { distance, player, seed })),
 
-  /** @type {(position: string, rules?: Rules, signal?: AbortSignal) => Promise<Position>} */
+  /** @type {(position: string, rules?: RuleSet, signal?: AbortSignal) => Promise<Position>} */
   position: (position, rules, signal) => get(url("/api/position", { position, rules }), signal),
 
   /** @returns {Promise<Build[]>} */
@@ -191,7 +191,7 @@ export const api = {
    * Searches the position after the moves of a game. Every report of the search goes to `report`; the last one is returned. The search stops when
    * `signal` is aborted. While too many other searches are running, the request is repeated.
    * @param {PlayedGame} game
-   * @param {{player?: string, rules?: Rules, lines?: number} & Limits} options
+   * @param {{player?: string, rules?: RuleSet, lines?: number} & Limits} options
    * @param {(info: Info) => void} report
    * @param {AbortSignal} signal
    * @returns {Promise<Info>}

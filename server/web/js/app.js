@@ -81,15 +81,18 @@ export class App {
   }
 
   async start() {
-    this.session.restore();
     this.drawFrame();
+    await this.refreshPlayers();
+    // The first game has the rules that the view Play proposes.
+    this.session.tree.rules = this.session.ruleSets[0]?.name;
+    this.session.restore();
     this.session.on(() => this.update());
     this.builds.listeners.add(() => this.update());
     this.stage.onFlip = () => this.update();
     addEventListener("hashchange", () => this.follow(location.hash));
     listenForKeys(this.stage, (key) => this.view.key(key));
     this.follow(location.hash);
-    await Promise.all([this.refreshTables(), this.refreshPlayers(), this.builds.refresh()]);
+    await Promise.all([this.refreshTables(), this.builds.refresh()]);
     this.session.changed();
   }
 
@@ -150,7 +153,7 @@ export class App {
     this.pending = true;
     queueMicrotask(() => {
       this.pending = false;
-      this.view.update();
+      this.view?.update();
     });
   }
 
@@ -166,8 +169,9 @@ export class App {
 
   async refreshPlayers() {
     try {
-      const { players, levels, policies } = await api.players();
+      const { players, levels, rules, policies } = await api.players();
       [this.players, this.levels, this.policies] = [players, levels, policies];
+      this.session.ruleSets = rules;
     } catch (error) {
       this.fail(error);
     }

@@ -11,7 +11,7 @@ import { valueHeight } from "./text.js";
  * @property {string} player
  * @property {number} lines
  * @property {number} nodes the limit of the last round
- * @property {import("./types.js").Rules} [rules]
+ * @property {import("./types.js").RuleSet} [rules]
  */
 
 /** The node expansions of the first round, and the factor between rounds. */

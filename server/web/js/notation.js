@@ -144,24 +144,17 @@ export function parseMove(text, size) {
   return from && to ? `${from.name}-${to.name}` : null;
 }
 
-/** The newest version of the rules against blocked goals. `blocked-goal` in a link or a record is the first one. */
-export const NEWEST_RULES = "blocked-goal-2";
-
-/**
- * Returns whether the third occurrence of a position is a draw.
- * @param {import("./types.js").Rules | undefined} rules
- */
-export const countsRepetitions = (rules) => rules !== undefined && rules !== "paper";
-
 /**
  * Returns the rule set with a name, or undefined for `paper`, which games without rules have.
  * @param {string} text
- * @returns {import("./types.js").Rules | undefined}
+ * @param {import("./types.js").Rules[]} rules all rule sets
+ * @returns {import("./types.js").RuleSet | undefined}
  */
-export function parseRules(text) {
+export function parseRules(text, rules) {
   if (text === "paper") return undefined;
-  if (text === "blocked-goal" || text === NEWEST_RULES) return text;
-  throw new Error(`expected the rules paper, blocked-goal or ${NEWEST_RULES}, got "${text}"`);
+  const found = rules.find(({ name }) => name === text);
+  if (!found) throw new Error(`expected the rules ${rules.map(({ name }) => name).join(" or ")}, got "${text}"`);
+  return found.name;
 }
 
 /**

@@ -22,6 +22,7 @@ import { Tree } from "./tree.js";
  * @property {import("./types.js").GameRecord} record
  * @property {string} text the record as text
  * @property {string | null} table the name of the table of the distances
+ * @property {import("./types.js").Rules[]} rules all rule sets
  * @property {[string, import("./saved-facts.js").ShortPosition][]} positions
  * @property {{node: number, info: import("./types.js").Info}[]} searches by the number of the node in the order of the record
  */
@@ -31,6 +32,7 @@ class SavedGame {
   constructor(data) {
     this.data = data;
     this.session = new Session({ kept: false });
+    this.session.ruleSets = data.rules;
     this.evaluations = new Evaluations(this.session);
     this.stage = new Stage();
     this.game = new GameStage(this);

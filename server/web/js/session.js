@@ -1,7 +1,7 @@
 /** The game that is shown: its tree, and what the server says about its positions. */
 
 import { ApiError, api, isAbort } from "./api.js";
-import { NEWEST_RULES, countsRepetitions, initial, parsePosition, printPosition } from "./notation.js";
+import { initial, parsePosition, printPosition } from "./notation.js";
 import { load, save } from "./storage.js";
 import { resultTag } from "./text.js";
 import { Tree } from "./tree.js";
@@ -17,16 +17,13 @@ const KEPT = 4000;
 /** The time until a position is asked for again after a failure of the server, in milliseconds. */
 const RETRY = 3000;
 
-/** The occurrence of a position that is a draw if no goal may be blocked. */
-const REPETITIONS = 3;
-
 export class Session {
   /** @param {{kept?: boolean}} [options] whether the browser keeps the game */
   constructor({ kept = true } = {}) {
     this.kept = kept;
     this.tree = new Tree(printPosition(initial(9, 6)));
-    // The first game has the rules that the view Play proposes.
-    this.tree.rules = NEWEST_RULES;
+    /** The rule sets of the program, the newest first. @type {import("./types.js").Rules[]} */
+    this.ruleSets = [];
     /** @type {Map<string, Position>} */
     this.known = new Map();
     /** @type {Map<string, Promise<Position>>} */
@@ -215,7 +212,8 @@ export class Session {
    */
   result(node) {
     if (node.move === "pass" && node.parent?.move === "pass") return "draw";
-    if (countsRepetitions(this.rules) && node.occurrences() >= REPETITIONS) return "draw";
+    const repetitions = this.ruleSets.find(({ name }) => name === this.rules)?.repetitions ?? null;
+    if (repetitions !== null && node.occurrences() >= repetitions) return "draw";
     return this.known.get(node.position)?.result ?? null;
   }
 

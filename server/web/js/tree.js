@@ -77,11 +77,11 @@ export class Tree {
     this.current = this.root;
     /** @type {[string, string][]} */
     this.tags = [];
-    /** The result of the first line. A change of that line makes it unknown. */
+    /** The result of the first line. A change of that line makes it unknown. @type {GameRecord["result"]} */
     this.result = "*";
     /** @type {number | undefined} */
     this.plyLimit = undefined;
-    /** The rule set, or undefined for the default. @type {import("./types.js").Rules | undefined} */
+    /** The rule set, or undefined for the default. @type {import("./types.js").RuleSet | undefined} */
     this.rules = undefined;
   }
 

@@ -89,7 +89,7 @@ export class AnalyseView {
   show(link) {
     const { session } = this.app;
     if (link.position) {
-      const tree = treeOf(link);
+      const tree = treeOf(link, session.ruleSets);
       const known = nodeOf(session.tree, tree);
       if (!known) return session.show(tree);
       session.tree.current = known;
@@ -392,11 +392,12 @@ export class AnalyseView {
 /**
  * Returns the game of a link, at the end of its moves.
  * @param {Link} link
+ * @param {import("../types.js").Rules[]} ruleSets
  */
-function treeOf({ position, moves = "", rules = "paper" }) {
+function treeOf({ position, moves = "", rules = "paper" }, ruleSets) {
   const start = position === "startpos" ? initial(9, 6) : parsePosition(position);
   const tree = new Tree(printPosition(start));
-  tree.rules = parseRules(rules);
+  tree.rules = parseRules(rules, ruleSets);
   for (const move of moves.split(",").filter(Boolean)) tree.play(move);
   return tree;
 }

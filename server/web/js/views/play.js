@@ -5,7 +5,7 @@ import { SIZES, mostPieces, other } from "../geometry.js";
 import { announce, button, choice, fill, h, panel, refill, toggle } from "../dom.js";
 import { showGame } from "../movelist.js";
 import { showMoves } from "../moves-panel.js";
-import { NEWEST_RULES, initial, printPosition } from "../notation.js";
+import { initial, parseRules, printPosition } from "../notation.js";
 import { replaceGame, saveButton } from "../records.js";
 import { save, settings } from "../storage.js";
 import { forbiddenText, resultText, roundedValue, valueText } from "../text.js";
@@ -35,12 +35,6 @@ const SEATS = [
   ["none", "Engines"],
 ];
 
-/** @type {[string, string][]} */
-const RULES = [
-  [NEWEST_RULES, "No blocked goals"],
-  ["paper", "Goals may be blocked"],
-];
-
 export class PlayView {
   /** @param {App} app */
   constructor(app) {
@@ -55,7 +49,7 @@ export class PlayView {
       strengthO: "level-3",
       size: 9,
       pieces: 6,
-      rules: NEWEST_RULES,
+      rules: "",
       distances: false,
     });
     this.running = true;
@@ -134,10 +128,21 @@ export class PlayView {
     this.app.session.changed();
   }
 
+  /** The rule sets that can be chosen, the newest first. */
+  choices() {
+    return this.app.session.ruleSets.filter(({ current }) => current);
+  }
+
+  /** The name of the chosen rule set, or of the newest one. */
+  rules() {
+    const choices = this.choices().map(({ name }) => name);
+    return choices.find((name) => name === this.settings.rules) ?? choices[0] ?? "paper";
+  }
+
   newGame() {
     const { size, pieces, who } = this.settings;
     const tree = new Tree(printPosition(initial(size, pieces)));
-    tree.rules = this.settings.rules === "paper" ? undefined : NEWEST_RULES;
+    tree.rules = parseRules(this.rules(), this.app.session.ruleSets);
     tree.setTag("Event", "a game in the browser");
     tree.setTag("PlayerX", this.nameOf("x"));
     tree.setTag("PlayerO", this.nameOf("o"));
@@ -203,8 +208,8 @@ export class PlayView {
       ),
       choice(
         "Rules",
-        RULES,
-        now.rules === "paper" ? now.rules : NEWEST_RULES,
+        this.choices().map(({ name, about }) => [name, about]),
+        this.rules(),
         (value) => this.change({ rules: value }),
         { "data-name": "rules" },
       ),
