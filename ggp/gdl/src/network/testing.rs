@@ -331,6 +331,20 @@ pub fn games() -> Vec<Network> {
     vec![tic_tac_toe(), row_game(4, 4, 3, true), connect_four(), pennies(), three_in_turn(7), lamps(6, 9)]
 }
 
+/// A network of one role whose only move leads to a state without legal moves, which the rules do not end.
+pub fn dead_end() -> Network {
+    let gates = Gates::new(1, 1);
+    let on = Lit::new(1, false);
+    let outputs =
+        Outputs { next: vec![Lit::FALSE], legal: vec![on], terminal: Lit::FALSE, goals: vec![vec![(50, !on)]] };
+    Network {
+        netlist: gates.finish(vec![true], std::iter::once(0..1).collect(), outputs),
+        roles: vec!["you".into()],
+        fluents: vec!["on".into()],
+        moves: vec!["go".into()],
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use rand::SeedableRng;

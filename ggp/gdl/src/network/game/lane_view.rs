@@ -127,3 +127,35 @@ impl SearchState<NetworkGame> for LaneView {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::testing::dead_end;
+    use crate::network::{LaneStates, Seats};
+
+    #[test]
+    fn a_view_is_terminal_if_a_role_has_no_legal_move() {
+        let game = NetworkGame::new(dead_end());
+        let mut states = LaneStates::new(game.lanes().expect("the network fits"));
+        let mut seats = Seats::NONE;
+        seats.set(3, true);
+        states.put(3, &game.initial());
+        let mut seen = Vec::new();
+        for _ in 0..2 {
+            assert!(!states.find_ends(seats).any(), "the rules end no match");
+            states.find_moves();
+            let view = states.view(3, true);
+            let mut goals = Vec::new();
+            if view.is_terminal(&game) {
+                view.goals(&game, &mut goals);
+            }
+            seen.push((view.key(&game), goals));
+            states.play(3, &[0]);
+            states.step();
+        }
+        let mut after = game.initial();
+        game.play(&mut after, &[0]);
+        assert_eq!(seen, [(Game::key(&game, &game.initial()), vec![]), (Game::key(&game, &after), vec![50])]);
+    }
+}

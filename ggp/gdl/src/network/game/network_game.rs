@@ -239,7 +239,7 @@ mod tests {
     use super::*;
     use crate::network::NetworkGame;
     use crate::network::testing::{
-        Sizes, connect_four, games, pennies, random_network, row_game, three_in_turn, tic_tac_toe,
+        Sizes, connect_four, dead_end, games, pennies, random_network, row_game, three_in_turn, tic_tac_toe,
     };
     use sternhalma_game::Limits;
     use sternhalma_mcts::Mcts;
@@ -402,18 +402,7 @@ mod tests {
 
     #[test]
     fn a_state_is_terminal_if_a_role_has_no_legal_move() {
-        use crate::network::{Gates, Lit, Outputs};
-        let gates = Gates::new(1, 1);
-        let on = Lit::new(1, false);
-        let outputs =
-            Outputs { next: vec![Lit::FALSE], legal: vec![on], terminal: Lit::FALSE, goals: vec![vec![(50, !on)]] };
-        let network = Network {
-            netlist: gates.finish(vec![true], std::iter::once(0..1).collect(), outputs),
-            roles: vec!["you".into()],
-            fluents: vec!["on".into()],
-            moves: vec!["go".into()],
-        };
-        let game = NetworkGame::new(network);
+        let game = NetworkGame::new(dead_end());
         let mut state = game.initial();
         assert!(!game.is_terminal(&state));
         game.play(&mut state, &[0]);
