@@ -293,7 +293,7 @@ impl<'a> ExternalSearch<'a> {
         let frontier = &self.bitmaps.frontier[..class.words];
         self.bitmaps.occupancy.update(frontier);
         let (offsets, intervals) = match &class.positions {
-            ChosenPositions::ByRank(offsets) => (offsets, None),
+            ChosenPositions::ByRank(offsets) => (offsets.as_ref(), None),
             ChosenPositions::ByReducedRank(intervals) => (&BitOffsets::ZERO, Some(intervals)),
         };
         let layer = LayerBitmaps {

@@ -130,7 +130,7 @@ impl StateNumbering for Numbering {
 
     fn positions(&self, start: u64, states: u64, below: usize) -> ChosenPositions {
         match self {
-            Numbering::Full(full) => ChosenPositions::ByRank(full.positions(start, states, below)),
+            Numbering::Full(full) => ChosenPositions::ByRank(Box::new(full.positions(start, states, below))),
             Numbering::Canonical(canonical) => {
                 ChosenPositions::ByReducedRank(canonical.positions(start, states, below))
             }
@@ -145,7 +145,7 @@ impl StateNumbering for Numbering {
 /// The positions of the numbering that was chosen.
 #[derive(Debug)]
 pub enum ChosenPositions {
-    ByRank(BitOffsets),
+    ByRank(Box<BitOffsets>),
     ByReducedRank(IndexIntervals),
 }
 
