@@ -147,12 +147,7 @@ impl Config {
     }
 
     /// Sets parameters in order.
-    pub(super) fn set_values<'a>(&mut self, pairs: impl IntoIterator<Item = (&'a str, Value)>) -> Result<(), String> {
-        let mut texts = Vec::new();
-        for (key, value) in pairs {
-            texts.push((key, scalar_text(&value).ok_or_else(|| format!("`{key}` is no value"))?));
-        }
-        let pairs = texts.iter().map(|(key, text)| (*key, text.as_str()));
+    pub(super) fn set_values<'a>(&mut self, pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<(), String> {
         set_in_order(pairs, |key, text| self.set(key, text)).map_err(in_words)
     }
 
@@ -171,7 +166,10 @@ impl Config {
                 (config.map_err(|error: toml::de::Error| plain_serde(error.message()))?, policy)
             }
         };
-        config.set_values(parts_first(own.iter().map(|(key, value)| (key.as_str(), value.clone()))))?;
+        let text =
+            |(key, value)| scalar_text(value).map(|text| (key, text)).ok_or_else(|| format!("`{key}` is no value"));
+        let own: Vec<(&String, String)> = own.iter().map(text).collect::<Result<_, _>>()?;
+        config.set_values(parts_first(own.iter().map(|(key, text)| (key.as_str(), text.as_str()))))?;
         Ok(config)
     }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use sternhalma_ggp::Policy;
 use sternhalma_ggp::messages::{nearest, suggestion};
+use sternhalma_ggp::param_table::number;
 use sternhalma_ggp::policy::NAMED_POLICIES;
 use thiserror::Error;
 use toml::{Table, Value};
@@ -111,10 +112,10 @@ impl Roster {
         let mut pairs = Vec::new();
         for change in words {
             let (key, value) = change.split_once('=').ok_or_else(|| wrong(format!("`{change}` is not `key=value`")))?;
-            pairs.push((key.trim(), toml_value(value.trim())));
+            pairs.push((key.trim(), value.trim()));
         }
         if pairs.iter().any(|(key, _)| *key == "kind") {
-            let own = pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+            let own = pairs.into_iter().map(|(key, text)| (key.to_owned(), typed_value(text))).collect();
             config = Config::defined(Some(config), own).map_err(wrong)?;
         } else {
             config.set_values(pairs).map_err(wrong)?;
@@ -147,10 +148,12 @@ impl Roster {
     }
 }
 
-/// Returns a value, which may be written as in TOML: in quotes, or a number with separators.
-fn toml_value(text: &str) -> Value {
-    let table = format!("v = {text}").parse::<Table>();
-    table.ok().and_then(|mut table| table.remove("v")).unwrap_or_else(|| Value::String(text.to_owned()))
+/// Returns the value of a parameter of another kind of player: a number, a truth value or a text.
+fn typed_value(text: &str) -> Value {
+    let boolean = || text.parse().ok().map(Value::Boolean);
+    let whole = || number(text).map(Value::Integer);
+    let float = || number(text).map(Value::Float);
+    boolean().or_else(whole).or_else(float).unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
 #[cfg(test)]
@@ -323,8 +326,21 @@ mod tests {
     #[test]
     fn a_player_may_be_changed_by_name() {
         let roster = Roster::built_in();
-        let quoted = roster.config("sternhalma,weights='w.bin',table_megabytes=1_024,level=3").unwrap();
-        assert_eq!(quoted, roster.config("sternhalma,level = 3,table_megabytes=1024, weights=w.bin").unwrap());
+        let separated = roster.config("sternhalma,weights=w.bin,table_megabytes=1_024,level=3").unwrap();
+        assert_eq!(separated, roster.config("sternhalma,level = 3,table_megabytes=1024, weights=w.bin").unwrap());
+        // A text is a text, also one that would be another value in TOML.
+        for name in ["1_0", "1e3", "2024-01-01", "true", "'w.bin'", "[1]"] {
+            let Config::Pvs(pvs) = roster.config(&format!("sternhalma,weights={name}")).unwrap() else { panic!() };
+            assert_eq!(pvs.weights, name);
+        }
+        // Numbers have the same forms on boards and on rulesheets.
+        for text in ["2", "+2", "1_0", "0x2", "'2'", "_2", "2_", "1__0", "2.0"] {
+            let [lanes, n] = [format!("nst,lanes={text}"), format!("nst,n={text}")];
+            for policy in [lanes, n] {
+                assert_eq!(roster.config(&policy).is_ok(), policy.parse::<Policy>().is_ok(), "{policy}");
+            }
+        }
+        assert_eq!(roster.config("nst,lanes=1_0").unwrap(), roster.config("nst,lanes=10").unwrap());
         let Config::Uct(uct) = roster.config("heur0,c=0.7, threshold=5,moves=all").unwrap() else { panic!() };
         assert_eq!((uct.search.selection.c(), uct.threshold, uct.moves), (0.7, 5, Filter::All));
         for (text, why) in [

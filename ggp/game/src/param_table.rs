@@ -5,6 +5,7 @@
 //! help and errors, the defaults and the owners of parameters follow from the fields of the default `T`.
 
 use std::fmt;
+use std::str::FromStr;
 
 /// A parameter of a `T`.
 pub struct Param<T: 'static> {
@@ -105,6 +106,14 @@ impl fmt::Display for Domain {
     }
 }
 
+/// Parses a number, in which `_` may separate digits, e.g. `1_000`.
+pub fn number<T: FromStr>(text: &str) -> Option<T> {
+    let is_digit = |c: char| c.is_ascii_digit();
+    let mut parts = text.split('_').zip(text.split('_').skip(1));
+    let separates = parts.all(|(before, after)| before.ends_with(is_digit) && after.starts_with(is_digit));
+    separates.then(|| text.replace('_', "").parse().ok()).flatten()
+}
+
 /// Reads a value from text, and returns whether the text is such a value.
 type Parse<'a> = dyn FnOnce(&str) -> bool + 'a;
 
@@ -138,7 +147,7 @@ impl<'a> Field<'a> {
         value: &'a mut T,
         make: impl FnOnce(f64) -> T + 'a,
     ) -> Field<'a> {
-        let read = move |text: &str| text.parse().ok().filter(|number: &f64| (least..=most).contains(number));
+        let read = move |text: &str| self::number(text).filter(|number: &f64| (least..=most).contains(number));
         Field::new(Domain::Number(least, most), number, value, move |_, text| read(text).map(make))
     }
 
@@ -151,9 +160,9 @@ impl<'a> Field<'a> {
         value: &'a mut T,
         make: impl FnOnce(&T, Option<u32>) -> T + 'a,
     ) -> Field<'a> {
-        Field::new(Domain::Whole(least, most, name), text, value, move |value, text| match text.parse() {
+        Field::new(Domain::Whole(least, most, name), text, value, move |value, text| match self::number(text) {
             _ if Some(text) == name => Some(make(value, None)),
-            Ok(number) if (least..=most).contains(&number) => Some(make(value, Some(number))),
+            Some(number) if (least..=most).contains(&number) => Some(make(value, Some(number))),
             _ => None,
         })
     }
