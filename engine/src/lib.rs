@@ -38,7 +38,8 @@ mod rules;
 pub use distances::{Distances, DrawIn};
 pub use players::{
     AllocationError, AnalysedMove, Choice, Config, ConfigError, EnginePlayer, Follower, Level, LevelError,
-    PrepareError, PreparedPlayer, Roster, SearchInfo, SearchObserver, SearchValue, analyse, analyse_watched, learned,
+    PrepareError, PreparedPlayer, Roster, SearchInfo, SearchObserver, SearchValue, WeightsFiles, analyse,
+    analyse_watched, learned,
 };
 pub use protocol::{external, ugi};
 pub use record::GameHistory;

@@ -10,10 +10,10 @@ use sternhalma_builder::thread_count;
 use sternhalma_data::RuleSet;
 use sternhalma_engine::arena::{BoardBackend, BoardPlayer, ExternalCommand, introduce, machine_rate};
 use sternhalma_engine::external::ProgramCommand;
-use sternhalma_engine::{Distances, GameSetup, Roster};
+use sternhalma_engine::{ChineseCheckers, Distances, Filter, GameSetup, Roster, WeightsFiles};
 use sternhalma_ggp::arena::{
-    ArenaError, Backend, Budget, Entrant, GameLog, GameRecord, Origin, Pairings, RulesEngine, Schedule, Standings,
-    TimeControl, Tournament, TournamentSpec, rules_backend, rulesheet_errors,
+    ArenaError, Backend, Budget, Entrant, GameLog, GameRecord, Openings, Origin, Pairings, RulesEngine, Schedule,
+    Standings, TimeControl, Tournament, TournamentSpec, check_policies, rules_backend, rulesheet_errors,
 };
 use sternhalma_ggp::gdl::{Rulesheet, read_rulesheet};
 use sternhalma_ggp::messages::{excerpt, shorten_quotes, suggestion};
@@ -137,12 +137,12 @@ impl Arguments {
         spec.schedule().map_err(wrong)
     }
 
-    /// Opens the players and the game. Starts each external program once.
+    /// Opens the players and the game, and starts each external program.
     fn open(&self, stop: &AtomicBool) -> PyResult<Tournament> {
         let memory = MemoryBudget::new(self.memory);
         let mut schedule = self.schedule()?;
         let backend = match &self.rulesheet {
-            Some(path) => self.rules_backend(path, &memory)?,
+            Some(path) => self.rules_backend(path, &schedule, &memory)?,
             None => Box::new(self.board_backend(&mut schedule, stop)?.within(&memory)),
         };
         let program = format!("sternhalma-python {}", env!("CARGO_PKG_VERSION"));
@@ -150,7 +150,7 @@ impl Arguments {
         Ok(tournament.with_origin(Origin { program, machine_rate: machine_rate() }))
     }
 
-    fn rules_backend(&self, path: &Path, memory: &MemoryBudget) -> PyResult<Box<dyn Backend>> {
+    fn rules_backend(&self, path: &Path, schedule: &Schedule, memory: &MemoryBudget) -> PyResult<Box<dyn Backend>> {
         let place = |text: String| wrong(format!("{}: {text}", excerpt(&path.to_string_lossy())));
         let text = read_rulesheet(path).map_err(|error| {
             let name = path.to_string_lossy();
@@ -158,9 +158,6 @@ impl Arguments {
             place(format!("cannot read the rulesheet: {error}{similar}"))
         })?;
         let sheet = Rulesheet::parse(&text).map_err(|error| place(message(&error)))?;
-        if let (false, Some(error)) = (self.lenient, rulesheet_errors(&sheet).first()) {
-            return Err(place(format!("{error} lenient=True plays the rulesheet despite its errors")));
-        }
         let engine = match (self.engine.as_str(), self.lock_step) {
             ("auto" | "network", Some(games)) => RulesEngine::LockStep(games),
             ("auto", None) => RulesEngine::Auto,
@@ -180,7 +177,11 @@ impl Arguments {
             }
             other => Err(wrong(format!("{}: only policies play rulesheets", other.label()))),
         };
-        let policies = self.players.iter().map(policy).collect::<PyResult<_>>()?;
+        let policies = self.players.iter().map(policy).collect::<PyResult<Vec<Policy>>>()?;
+        check_policies(schedule, engine, &policies).map_err(arena_error)?;
+        if let (false, Some(error)) = (self.lenient, rulesheet_errors(&sheet).first()) {
+            return Err(place(format!("{error} lenient=True plays the rulesheet despite its errors")));
+        }
         rules_backend(&sheet, engine, policies, memory).map_err(|error| place(message(&error)))
     }
 
@@ -190,7 +191,10 @@ impl Arguments {
         let setup = GameSetup { board, rules: parse_rules(&self.rules)?, ply_limit: schedule.ply_limit };
         let table = self.table.as_ref().map(|table| table.get().get()).transpose()?;
         let distances = table.map(Distances::new);
-        let players = self.players.iter().map(|player| self.board_player(setup, player, distances.as_ref()));
+        let openings = Openings::new(&ChineseCheckers::of(setup, Filter::All), schedule);
+        let openings = openings.map_err(|error| arena_error(error.into()))?;
+        let weights = WeightsFiles::default();
+        let players = self.players.iter().map(|player| self.board_player(setup, player, distances.as_ref(), &weights));
         let mut players = players.collect::<PyResult<Vec<_>>>()?;
         let is_named: Vec<bool> = self.names.iter().map(Option::is_some).collect();
         introduce(&mut players, &is_named, schedule, stop, |_, _| ()).map_err(arena_error)?;
@@ -198,7 +202,7 @@ impl Arguments {
             (true, None) => return Err(wrong("adjudicate=True needs a table")),
             (adjudicate, distances) => distances.filter(|_| adjudicate),
         };
-        Ok(BoardBackend::new(setup, players, adjudicator))
+        Ok(BoardBackend::new(setup, players, adjudicator).with_openings(openings))
     }
 
     fn board_player(
@@ -206,6 +210,7 @@ impl Arguments {
         setup: GameSetup,
         contender: &Contender,
         distances: Option<&Distances>,
+        weights: &WeightsFiles,
     ) -> PyResult<BoardPlayer> {
         let board = setup.board;
         let prepared = match contender {
@@ -221,7 +226,7 @@ impl Arguments {
                     let config = Roster::built_in().config(text);
                     let config = config.map_err(|error| exceptions::NotationError::new_err(message(&error)))?;
                     let distances = distances.cloned().unwrap_or_else(|| Distances::estimated(board));
-                    let prepared = config.prepare(setup, Some(&distances));
+                    let prepared = config.prepare_from(setup, Some(&distances), weights);
                     prepared.map_err(|error| wrong(format!("{}: {error}", contender.label())))?
                 }
             },

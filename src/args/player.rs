@@ -87,26 +87,37 @@ pub fn player_config(roster: &Roster, text: &str) -> Result<Config> {
 ///
 /// Fails if there is no such table, or it cannot be opened. The message has the command that builds it.
 pub fn distances(ctx: &CommandContext, board: Board, name: Option<&Path>, coverage: Coverage) -> Result<Distances> {
-    let need = || format!("these players need a distance table of {board}");
-    let path = match name {
-        Some(name) => name.to_owned(),
+    let table = ctx.open_for_search(&table_path(ctx, board, name, coverage)?).with_context(|| need(board))?;
+    if name.is_none() && !table.prefix().is_whole() {
+        let exact = table.proven_depth().map_or(String::new(), |depth| format!(", exact up to distance {depth}"));
+        status!("no complete table of {board}: using {}{exact}", table.path().display());
+    }
+    Ok(Distances::new(Arc::new(table)))
+}
+
+fn need(board: Board) -> String {
+    format!("these players need a distance table of {board}")
+}
+
+/// Returns the place of the table that [`distances`] opens.
+///
+/// # Errors
+///
+/// Fails if there is no such table. The message has the command that builds it.
+pub fn table_path(ctx: &CommandContext, board: Board, name: Option<&Path>, coverage: Coverage) -> Result<PathBuf> {
+    match name {
+        Some(name) => ctx.tables.find(name).with_context(|| need(board)),
         None => ctx.tables.lookup(board, coverage)?.with_context(|| {
             let kind = if coverage == Coverage::Complete { "a complete one" } else { "one" };
             let dir = ctx.tables.dir().unwrap_or_default();
             format!(
                 "{}, and {} does not have {kind}; {}",
-                need(),
+                need(board),
                 dir.display(),
                 ctx.tables.advice_for_board(board, coverage)
             )
-        })?,
-    };
-    let table = ctx.open_for_search(&path).with_context(need)?;
-    if name.is_none() && !table.prefix().is_whole() {
-        let exact = table.proven_depth().map_or(String::new(), |depth| format!(", exact up to distance {depth}"));
-        status!("no complete table of {board}: using {}{exact}", path.display());
+        }),
     }
-    Ok(Distances::new(Arc::new(table)))
 }
 
 /// Opens the same table as [`distances`], also a partial one, or returns estimates with a notice if there is none.

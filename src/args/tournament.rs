@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 use sternhalma_data::RuleSet;
 use sternhalma_ggp::arena::{
-    Budget, Entrant, OpeningsError, Pairings, PublishedResult, RoundOptions, RulesEngine, Schedule, Scoring, Shard,
-    TimeControl, TournamentSpec,
+    Budget, Entrant, OpeningsError, Pairings, PublishedResult, RoundOptions, RulesEngine, Scoring, Shard, TimeControl,
+    TournamentSpec,
 };
 use sternhalma_ggp::policy::PolicyText;
 
@@ -286,9 +286,9 @@ fn strengths(text: &str) -> Result<[f64; 2]> {
 pub struct PlannedTournament {
     pub game: GameSpec,
     pub players: Vec<PlayerEntry>,
-    /// Everything except the descriptions of the game and the players.
-    pub schedule: Schedule,
-    /// The file of the openings in the schedule.
+    /// Everything else. It includes the openings.
+    pub spec: TournamentSpec,
+    /// The file of the openings.
     pub openings: Option<OpeningsFile>,
 }
 
@@ -413,7 +413,7 @@ impl TournamentOptions {
             beta: self.beta,
             shard,
         };
-        Ok(PlannedTournament { game: self.game_spec()?, players: self.player, schedule: spec.schedule()?, openings })
+        Ok(PlannedTournament { game: self.game_spec()?, players: self.player, spec, openings })
     }
 
     fn game_spec(&self) -> Result<GameSpec> {
@@ -498,12 +498,12 @@ impl OpeningsFile {
 
     /// Returns an error about the openings with the file and the line.
     pub fn locate(&self, error: OpeningsError) -> anyhow::Error {
-        let line = match &error {
-            OpeningsError::Listed { index, .. } => self.lines.get(*index),
-            _ => None,
-        };
-        let place = line.map(|(line, _)| format!("{}: line {line}", self.path.display()));
-        place.into_iter().fold(error.into(), anyhow::Error::context)
+        match error {
+            OpeningsError::Listed { index, reason } => {
+                anyhow!(reason).context(format!("{}: line {}", self.path.display(), self.lines[index].0))
+            }
+            error => error.into(),
+        }
     }
 }
 

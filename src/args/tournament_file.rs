@@ -285,6 +285,7 @@ mod tests {
         assert!(files.len() >= 8);
         for path in files {
             let tournament = TournamentOptions::read(&path).unwrap().resolve(None).unwrap();
+            tournament.spec.schedule().unwrap();
             let GameSpec::Board { rules, .. } = tournament.game else { panic!("{path:?}") };
             // The earlier player knows no other rules, and `fortress` shows what the rule prevents.
             let name = path.file_stem().unwrap().to_string_lossy();
@@ -307,7 +308,9 @@ mod tests {
                 // Tables of a paper have its rules, whatever the default is. The lists of ratings are our own.
                 let is_own = ["rating.toml", "levels.toml"].iter().any(|name| path.ends_with(name));
                 let expected = if is_own { RuleSet::BlockedGoal1 } else { RuleSet::Paper };
-                let GameSpec::Board { rules, .. } = series.resolve(None).unwrap().game else { panic!("{path:?}") };
+                let tournament = series.resolve(None).unwrap();
+                tournament.spec.schedule().unwrap();
+                let GameSpec::Board { rules, .. } = tournament.game else { panic!("{path:?}") };
                 assert_eq!(rules, expected, "{}", path.display());
                 boards += 1;
                 continue;

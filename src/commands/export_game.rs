@@ -8,7 +8,7 @@ use indicatif::HumanBytes;
 use sternhalma_data::table::Coverage;
 use sternhalma_data::{Board, Table};
 use sternhalma_engine::record::AnnotatedGame;
-use sternhalma_engine::{Distances, GameSetup, board_of};
+use sternhalma_engine::{Config, Distances, EnginePlayer, GameSetup, board_of};
 use sternhalma_server::SavedGame;
 
 use super::tournament::read_logged;
@@ -64,16 +64,19 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         None => read_record(&args.record)?,
     };
     let board = board_of(&game.start)?;
+    let read_player = |name: &String| player_config(&roster(args.players.as_deref())?, name);
+    let config = args.player.as_ref().map(read_player).transpose()?;
     let table = args.open_table(ctx, board)?;
     let inputs: Vec<&Path> = table.iter().map(|table| table.path()).chain([&*args.record]).collect();
     let create = || ctx.output(&args.output, args.force, &inputs);
     let file = if args.output.is_stdout() { None } else { Some(create()?) };
+    let player = config.map(|config| args.player(&config, &game, board, table.clone())).transpose()?;
     let name = table.as_ref().map(|table| table_name(table.path()));
     let named = name.as_deref().zip(table.as_deref());
     let failed = || args.record.display().to_string();
     let mut saved = SavedGame::new(&game, named).with_context(failed)?;
-    if let Some(player) = &args.player {
-        args.search(ctx, player, &game, board, table.clone(), &mut saved)?;
+    if let Some(player) = player {
+        args.search(ctx, player, &mut saved)?;
     }
     let page = saved.page()?;
     let Some(mut file) = file else {
@@ -107,20 +110,21 @@ impl Args {
         Ok(Some(Arc::new(table)))
     }
 
-    /// Searches all positions.
-    fn search(
+    /// Creates the player that searches positions of a game.
+    fn player(
         &self,
-        ctx: &CommandContext,
-        name: &str,
+        config: &Config,
         game: &AnnotatedGame,
         board: Board,
         table: Option<Arc<Table>>,
-        saved: &mut SavedGame,
-    ) -> Result<()> {
-        let config = player_config(&roster(self.players.as_deref())?, name)?;
+    ) -> Result<Box<dyn EnginePlayer>> {
         let distances = table.map_or_else(|| Distances::estimated(board), Distances::new);
         let setup = GameSetup { board, rules: game.rules, ply_limit: game.ply_limit };
-        let player = config.prepare(setup, Some(&distances))?.start(&self.memory.budget())?;
+        Ok(config.prepare(setup, Some(&distances))?.start(&self.memory.budget())?)
+    }
+
+    /// Searches all positions.
+    fn search(&self, ctx: &CommandContext, player: Box<dyn EnginePlayer>, saved: &mut SavedGame) -> Result<()> {
         let stop = ctx.stop()?;
         let mut progress = SearchProgress::new(saved.positions() as u64);
         saved.search(player, self.seed, self.limits.limits(), &stop, &mut || progress.advance());

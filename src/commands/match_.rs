@@ -2,7 +2,7 @@ use anyhow::Result;
 use serde_json::json;
 use sternhalma_ggp::arena::{Standings, pairing_text};
 
-use super::tournament::{RunArgs, open, play};
+use super::tournament::{RunArgs, open, play, resolve};
 use crate::args::tournament::{PlayerEntry, TournamentOptions};
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome};
@@ -34,8 +34,9 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         player[1] = player[1].clone().copied(format!("{} (2)", args.b));
     }
     let options = args.options.clone().with_players(player);
-    let (memory, log) = (args.run.memory.budget(), args.run.protocol_log()?);
-    let tournament = open(ctx, options.resolve(None)?, &memory, log.as_ref())?;
+    let resolved = resolve(options, None)?;
+    let (memory, log) = (args.run.memory.budget(), args.run.protocol_log(&resolved)?);
+    let tournament = open(ctx, resolved, &memory, log.as_ref())?;
     let outcome = play(ctx, &tournament, &memory, &args.run, |standings| print(standings, args.json));
     args.run.check_protocol_log(log.as_ref())?;
     outcome

@@ -94,7 +94,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
             Ok(Box::new(EngineContestant::new(player.start(&memory).map_err(|error| error.to_string())?)))
         };
         let mut standings = Standings::new(Schedule { seed, ..setup.terms.clone() });
-        let tournament = TournamentSetup { game: &game, contestants: &contestants, adjudicator: None };
+        let tournament = TournamentSetup { game: &game, contestants: &contestants, adjudicator: None, openings: None };
         let played = arena::run(&tournament, &mut standings, threads, &stop, |_, _| Ok::<(), String>(()));
         if let Err(reason) = played {
             refused.replace(Some(reason));

@@ -28,6 +28,7 @@ mod query;
 mod rank;
 mod reference;
 mod refusals;
+mod resolving;
 #[cfg(unix)]
 mod serve;
 #[cfg(unix)]

@@ -2,14 +2,14 @@
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use sternhalma_ggp::MemoryBudget;
 use sternhalma_ggp::arena::{
-    ArenaError, Backend, Contestant, GameObserver, GameRecord, Schedule, Standings, TournamentSetup, check_openings,
-    run,
+    ArenaError, Backend, Contestant, GameObserver, GameRecord, Openings, Schedule, Standings, TournamentSetup, run,
 };
-use sternhalma_ggp::{Limits, MemoryBudget};
 
 use super::contest::EngineContestant;
 use crate::distances::Distances;
@@ -33,23 +33,58 @@ pub struct ExternalCommand {
     patience: Duration,
     /// The log of the protocol, and the name of the player in it.
     log: Option<(ProtocolLog, String)>,
+    /// The name with which the program introduced itself, if it is known.
+    name: Option<String>,
+    /// The player that has introduced itself, until a game takes it.
+    greeted: Mutex<Option<ExternalPlayer>>,
 }
 
 impl ExternalCommand {
     /// Creates a player that starts the program when it is needed, with `patience` until it is ready. With `log`, all
     /// lines of the protocol are logged under the name of the player.
     pub fn new(command: ProgramCommand, patience: Duration, log: Option<(ProtocolLog, String)>) -> ExternalCommand {
-        ExternalCommand { command, patience, log }
+        ExternalCommand { command, patience, log, name: None, greeted: Mutex::default() }
     }
 
+    /// Adds the name with which the program introduced itself elsewhere, so that it is not started to ask for it.
+    #[must_use]
+    pub fn introduced(self, name: String) -> ExternalCommand {
+        ExternalCommand { name: Some(name), ..self }
+    }
+
+    /// Starts the program, which the first player keeps, and returns the name with which it introduces itself.
+    fn greet(&mut self, stop: &AtomicBool) -> Result<String, ArenaError> {
+        if let Some(name) = &self.name {
+            return Ok(name.clone());
+        }
+        let mut player = self.player();
+        let greeting = player.greet(self.patience, stop);
+        let greeting = greeting.map_err(|fault| ArenaError::Start { player: self.command.text().to_owned(), fault })?;
+        self.greeted = Mutex::new(Some(player));
+        Ok(greeting)
+    }
+
+    /// Sets the name of the player in the log of the protocol.
+    fn set_traced_name(&mut self, name: &str) {
+        if let Some((_, traced)) = &mut self.log {
+            *traced = name.to_owned();
+        }
+        let greeted = self.greeted.get_mut().unwrap_or_else(PoisonError::into_inner);
+        greeted.iter().for_each(|player| player.set_traced_name(name));
+    }
+
+    /// Returns the player that has introduced itself, or another one, whose program is not started yet.
     fn player(&self) -> ExternalPlayer {
+        if let Some(player) = self.greeted.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            return player;
+        }
         let trace = self.log.as_ref().map(|(log, player)| log.of(player));
         ExternalPlayer::new(self.command.clone()).with_starting_patience(self.patience).with_trace(trace)
     }
 }
 
-/// Starts each external program once, so that one that cannot play is reported before the first game. Programs for
-/// which `is_named` is false get the title with which they introduce themselves. `report` receives the command and
+/// Starts each external program whose name is not known, so that one that cannot play is reported before the first game, which takes the
+/// running program. Programs for which `is_named` is false get the title with which they introduce themselves. `report` receives the command and
 /// the title of each program.
 ///
 /// # Errors
@@ -62,21 +97,19 @@ pub fn introduce(
     mut report: impl FnMut(&str, &str),
 ) -> Result<(), ArenaError> {
     let mut titles = Vec::new();
-    for (player, is_named) in players.iter().zip(is_named) {
+    for (player, is_named) in players.iter_mut().zip(is_named) {
         let BoardPlayer::External(external) = player else {
             titles.push(None);
             continue;
         };
-        let command = external.command.text();
-        let greeting = external.player().greet(external.patience, stop);
-        let greeting = greeting.map_err(|fault| ArenaError::Start { player: command.to_owned(), fault })?;
-        report(command, &greeting);
+        let greeting = external.greet(stop)?;
+        report(external.command.text(), &greeting);
         titles.push(Some(greeting).filter(|title| !title.is_empty() && !is_named));
     }
     schedule.set_titles(titles);
     for (player, entrant) in players.iter_mut().zip(&schedule.entrants) {
-        if let BoardPlayer::External(ExternalCommand { log: Some((_, name)), .. }) = player {
-            *name = entrant.title().to_owned();
+        if let BoardPlayer::External(external) = player {
+            external.set_traced_name(entrant.title());
         }
     }
     Ok(())
@@ -89,6 +122,8 @@ pub struct BoardBackend {
     /// The test that ends games early.
     separated: Option<Separated>,
     memory: MemoryBudget,
+    /// The openings of the schedule.
+    openings: Option<Openings<GameState>>,
 }
 
 impl BoardBackend {
@@ -105,13 +140,19 @@ impl BoardBackend {
         assert!(players.iter().all(fits), "players are prepared for the game of the tournament");
         let game = ChineseCheckers::of(setup, Filter::All);
         let separated = adjudicator.map(|distances| Separated::new(&game, distances));
-        BoardBackend { game, players, separated, memory: MemoryBudget::unlimited() }
+        BoardBackend { game, players, separated, memory: MemoryBudget::unlimited(), openings: None }
     }
 
     /// Limits the memory of all built-in players, which share it.
     #[must_use]
     pub fn within(self, memory: &MemoryBudget) -> BoardBackend {
         BoardBackend { memory: memory.clone(), ..self }
+    }
+
+    /// Adds the openings of the schedule, if they have been read before. By default the tournament reads them.
+    #[must_use]
+    pub fn with_openings(self, openings: Openings<GameState>) -> BoardBackend {
+        BoardBackend { openings: Some(openings), ..self }
     }
 
     /// Creates a player for one of several threads. Trees share the memory as they need it, and
@@ -170,20 +211,27 @@ impl Backend for BoardBackend {
         logged
     }
 
-    fn is_bounded(&self, player: usize, limits: &Limits) -> bool {
-        match &self.players[player] {
+    fn set_schedule(&mut self, schedule: &Schedule) -> Result<(), ArenaError> {
+        schedule.check_budgets(|player, limits| match &self.players[player] {
             BoardPlayer::BuiltIn(player) => player.config().ends_by(limits),
             // Every request to an external program has a deadline.
             BoardPlayer::External(_) => true,
+        })?;
+        if self.openings.is_none() {
+            self.openings = Some(Openings::new(&self.game, schedule)?);
         }
+        Ok(())
     }
 
     fn check_logged(&self, schedule: &Schedule, record: &GameRecord) -> Result<(), String> {
         check_logged(schedule, record)
     }
 
-    fn check_openings(&self, schedule: &Schedule, stop: &AtomicBool) -> Result<(), ArenaError> {
-        Ok(check_openings(&self.game, schedule, stop)?)
+    fn draw_openings(&self, schedule: &Schedule, stop: &AtomicBool) -> Result<(), ArenaError> {
+        if let Some(openings) = &self.openings {
+            openings.draw(&self.game, schedule, stop)?;
+        }
+        Ok(())
     }
 
     fn play(
@@ -199,7 +247,8 @@ impl Backend for BoardBackend {
             Some([0, 1].map(|role| if role == winner as usize { 100u8 } else { 0 }).to_vec())
         };
         let adjudicator = standings.schedule().adjudicate.then_some(&adjudicator as _);
-        let setup = TournamentSetup { game: &self.game, contestants: &contestants, adjudicator };
+        let openings = self.openings.as_ref();
+        let setup = TournamentSetup { game: &self.game, contestants: &contestants, adjudicator, openings };
         run(&setup, standings, threads, stop, observer)
     }
 }
@@ -218,8 +267,8 @@ mod tests {
     use sternhalma_ggp::arena::{Budget, Entrant, Schedule, Tournament};
 
     use super::*;
-    use crate::players::Roster;
     use crate::players::learned::{LearnedWeights, LinearWeights};
+    use crate::players::{Roster, WeightsFiles};
 
     fn tournament(budget: Budget) -> Result<Tournament, ArenaError> {
         let setup = GameSetup::new(Board::new(5, 3).unwrap()).with_ply_limit(100);
@@ -325,6 +374,22 @@ mod tests {
         let tournament = learned(&weights, 6, 2).unwrap();
         std::fs::remove_file(&weights).unwrap();
         assert_eq!(play(&tournament, None).unwrap().played(), 42);
+    }
+
+    #[test]
+    fn players_that_are_prepared_together_read_a_file_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("w.bin");
+        write_weights(&path, 100);
+        let setup = GameSetup::new(Board::new(5, 3).unwrap());
+        let distances = Distances::estimated(setup.board);
+        let text = format!("sternhalma,evaluation=linear,weights={}", path.display());
+        let (config, files) = (Roster::built_in().config(&text).unwrap(), WeightsFiles::default());
+        let first = config.prepare_from(setup, Some(&distances), &files).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let second = config.prepare_from(setup, Some(&distances), &files).unwrap();
+        assert_eq!(second.identity(), first.identity());
+        assert!(config.prepare(setup, Some(&distances)).is_err());
     }
 
     #[test]

@@ -30,6 +30,6 @@ pub use level::{Level, LevelError};
 pub(crate) use parameters::{MOST_MEGABYTES, MOST_THREADS};
 pub use playout::FarthestMix;
 pub(crate) use prepared::renewed_identity;
-pub use prepared::{PrepareError, PreparedPlayer};
+pub use prepared::{PrepareError, PreparedPlayer, WeightsFiles};
 pub use pvs::AllocationError;
 pub use roster::{ConfigError, Roster};

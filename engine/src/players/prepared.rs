@@ -1,6 +1,7 @@
 //! Players that are ready to play: [`Config::prepare`] and [`PreparedPlayer`].
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use sternhalma_data::Board;
@@ -31,9 +32,13 @@ pub struct PreparedPlayer {
     setup: GameSetup,
     /// The distances, if the player needs a table.
     distances: Option<Distances>,
-    weights: Option<LearnedWeights>,
+    weights: Option<Arc<LearnedWeights>>,
     start: Arc<Start>,
 }
+
+/// Learned weights by the name of their file. Players that are prepared with the same value read each file once.
+#[derive(Default)]
+pub struct WeightsFiles(Mutex<BTreeMap<String, Arc<LearnedWeights>>>);
 
 /// Creates a player within a memory budget.
 type Start = dyn Fn(&MemoryBudget) -> Result<Box<dyn EnginePlayer>, AllocationError> + Send + Sync;
@@ -90,14 +95,29 @@ impl Config {
     /// Returns an error if the player needs a table and has none, if the table or the weights are for another board, or
     /// if the weights cannot be read.
     pub fn prepare(&self, setup: GameSetup, distances: Option<&Distances>) -> Result<PreparedPlayer, PrepareError> {
-        self.prepare_with(setup, distances, self.learned_weights(setup.board)?)
+        self.prepare_from(setup, distances, &WeightsFiles::default())
+    }
+
+    /// Prepares the player as [`prepare`](Config::prepare) does. Reads its file of learned weights only if `files` does
+    /// not have it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`prepare`](Config::prepare).
+    pub fn prepare_from(
+        &self,
+        setup: GameSetup,
+        distances: Option<&Distances>,
+        files: &WeightsFiles,
+    ) -> Result<PreparedPlayer, PrepareError> {
+        self.prepare_with(setup, distances, self.learned_weights(setup.board, files)?)
     }
 
     fn prepare_with(
         &self,
         setup: GameSetup,
         distances: Option<&Distances>,
-        weights: Option<LearnedWeights>,
+        weights: Option<Arc<LearnedWeights>>,
     ) -> Result<PreparedPlayer, PrepareError> {
         let board = setup.board;
         let distances = match distances.filter(|_| self.needs_table()) {
@@ -127,7 +147,7 @@ impl Config {
             Config::Pvs(pvs) => {
                 let (game, pvs, table, weights) = (game(pvs.moves), pvs.clone(), table()?, weights.clone());
                 let start = move |memory: &MemoryBudget| {
-                    let player = PvsPlayer::new(game.clone(), &pvs, table.clone(), weights.as_ref(), memory)?;
+                    let player = PvsPlayer::new(game.clone(), &pvs, table.clone(), weights.as_deref(), memory)?;
                     Ok::<Box<dyn EnginePlayer>, AllocationError>(match pvs.level {
                         Some(level) => Box::new(LevelPlayer::new(Box::new(player), level)),
                         None => Box::new(player),
@@ -152,21 +172,32 @@ impl Config {
 
     /// Returns the learned weights of the player, from its file or the built-in ones of the board. `None` means that
     /// the player has none on this board.
-    fn learned_weights(&self, board: Board) -> Result<Option<LearnedWeights>, PrepareError> {
+    fn learned_weights(&self, board: Board, files: &WeightsFiles) -> Result<Option<Arc<LearnedWeights>>, PrepareError> {
         let path = match self {
             Config::Pvs(config) if config.evaluation != PositionalEvaluation::Rows => &config.weights,
             _ => return Ok(None),
         };
         if path.is_empty() {
-            return Ok(LearnedWeights::built_in(board));
+            return Ok(LearnedWeights::built_in(board).map(Arc::new));
         }
-        let bytes = std::fs::read(path).map_err(|source| PrepareError::Unreadable { path: path.clone(), source })?;
-        let weights =
-            LearnedWeights::parse(&bytes).map_err(|source| PrepareError::Weights { path: path.clone(), source })?;
+        let weights = files.read(path)?;
         match weights.board == board {
             true => Ok(Some(weights)),
             false => Err(PrepareError::OtherWeights { path: path.clone(), weights: weights.board, game: board }),
         }
+    }
+}
+
+impl WeightsFiles {
+    fn read(&self, path: &str) -> Result<Arc<LearnedWeights>, PrepareError> {
+        let mut files = self.0.lock().expect("no thread panics while it reads weights");
+        if let Some(weights) = files.get(path) {
+            return Ok(weights.clone());
+        }
+        let bytes = std::fs::read(path).map_err(|source| PrepareError::Unreadable { path: path.to_owned(), source })?;
+        let weights =
+            LearnedWeights::parse(&bytes).map_err(|source| PrepareError::Weights { path: path.to_owned(), source })?;
+        Ok(files.entry(path.to_owned()).or_insert(Arc::new(weights)).clone())
     }
 }
 
@@ -203,7 +234,7 @@ impl PreparedPlayer {
 
     /// Returns the learned weights, if the player has any.
     pub fn weights(&self) -> Option<&LearnedWeights> {
-        self.weights.as_ref()
+        self.weights.as_deref()
     }
 
     /// Returns the description that identifies the player in logs: its parameters, the checksums of its table and of
@@ -214,7 +245,7 @@ impl PreparedPlayer {
         let hex = |checksum: u64| format!("{checksum:016x}");
         let table = self.distances.as_ref().and_then(Distances::table);
         let mut identity = json!({ "player": self.config, "table": table.map(|table| hex(table.checksum())) });
-        let weights = self.weights.as_ref().map(LearnedWeights::checksum);
+        let weights = self.weights.as_deref().map(LearnedWeights::checksum);
         if let Some(weights) = weights.filter(|sum| self.config.reads_file() || !FIRST_BUILT_IN.contains(sum)) {
             identity["weights"] = hex(weights).into();
         }

@@ -173,7 +173,7 @@ fn the_third_occurrence_is_a_draw_in_a_tournament() {
         let contestants = |_: usize| -> Result<Box<dyn Contestant<ChineseCheckers>>, String> {
             Ok(Box::new(Script { actions: actions(&game) }))
         };
-        let setup = TournamentSetup { game: &game, contestants: &contestants, adjudicator: None };
+        let setup = TournamentSetup { game: &game, contestants: &contestants, adjudicator: None, openings: None };
         let entrants = ["a", "b"].map(Entrant::named).to_vec();
         let budget = Budget { nodes: Some(1), ..Budget::default() };
         let schedule = Schedule { opening_plies: 0, ply_limit: 30, ..Schedule::new(entrants, budget, 2) };

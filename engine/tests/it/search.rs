@@ -145,7 +145,7 @@ fn played(
         records.push(record.clone());
         Ok(())
     };
-    let host = TournamentSetup { game: &game, contestants: &make, adjudicator: None };
+    let host = TournamentSetup { game: &game, contestants: &make, adjudicator: None, openings: None };
     let threads = NonZeroUsize::new(threads).unwrap();
     arena::run(&host, &mut standings, threads, &AtomicBool::new(false), keep).unwrap();
     (standings, records)

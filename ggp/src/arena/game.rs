@@ -2,7 +2,7 @@
 
 use sternhalma_game::{Game, Rng};
 
-use super::Contestant;
+use super::{Contestant, Openings};
 
 /// A game whose moves and openings have a text form.
 pub trait ArenaGame: Game {
@@ -50,4 +50,6 @@ pub struct TournamentSetup<'a, G: ArenaGame> {
     pub contestants: &'a ContestantFactory<'a, G>,
     /// The function that can end a game early, called before each move.
     pub adjudicator: Option<&'a Adjudicator<'a, G>>,
+    /// The openings, if those of the schedule have been read before.
+    pub openings: Option<&'a Openings<G::State>>,
 }

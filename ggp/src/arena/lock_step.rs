@@ -10,7 +10,7 @@ use sternhalma_mcts::SearchResult;
 
 use super::run::{GameQueue, PlayedGame, run_workers};
 use super::session::{GameSession, RoleTask, TaskKind};
-use super::{GameId, GameRecord, Opening, RoleFault, Schedule, SearchValue, Standings};
+use super::{GameId, GameRecord, Opening, Openings, RoleFault, Schedule, SearchValue, Standings};
 use crate::Policy;
 use crate::batch::{LaneSearch, LockStepSearches, ResumableSearch};
 use crate::policy::RandomAgent;
@@ -29,6 +29,8 @@ pub struct LockStepSetup<'a> {
     pub policies: &'a [Policy],
     /// The number of simultaneous games, over all threads.
     pub games: NonZeroUsize,
+    /// The openings, if those of the schedule have been read before.
+    pub openings: Option<&'a Openings<NetworkState>>,
 }
 
 /// Plays the games of a schedule as [`run`](super::run) does, with many games per thread.
@@ -52,13 +54,13 @@ pub fn run_in_lock_step<E: From<String>>(
 ) -> Result<(), E> {
     check_budgets(standings.schedule(), setup.policies)?;
     let games = setup.games.get().div_ceil(threads.get());
-    run_workers(setup.game, standings, threads, stop, report, |queue, sender| {
+    run_workers(setup.game, setup.openings, standings, threads, stop, report, |queue, sender| {
         LockStepWorker::new(setup, queue, sender, games).play();
     })
 }
 
 /// Checks that every policy can run in lanes and that its budget bounds each search by a count.
-fn check_budgets(schedule: &Schedule, policies: &[Policy]) -> Result<(), String> {
+pub(super) fn check_budgets(schedule: &Schedule, policies: &[Policy]) -> Result<(), String> {
     for (round, pairing) in schedule.slots() {
         for entrant in schedule.pairings[pairing] {
             let entry = &schedule.entrants[entrant];

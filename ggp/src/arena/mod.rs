@@ -66,10 +66,10 @@ pub use game::{Adjudicator, ArenaGame, ContestantFactory, Opening, TournamentSet
 pub use lock_step::{LockStepSetup, run_in_lock_step};
 pub use log::{Difference, EntryCheck, GameCheck, GameLog, Log, LogEntry, LogError, RenewHead};
 pub use merge::{MergeError, MergedLogs, merge_directories, merge_logs};
-pub use openings::{MAX_OPENING_PLIES, OpeningsError, check_openings};
+pub use openings::{MAX_OPENING_PLIES, Openings, OpeningsError};
 pub use rating_list::{RatedPlayer, RatingList, RatingListError};
 pub use record::{GameRecord, Origin, RoleFault, Scoring, Termination, Totals};
-pub use rules_backend::{RulesEngine, rules_backend, rulesheet_errors};
+pub use rules_backend::{RulesEngine, check_policies, rules_backend, rulesheet_errors};
 pub use run::run;
 pub use schedule::{
     Entrant, GameId, OPENING_PLIES, PAIRING_GAMES, RoundSpec, Schedule, ScheduleError, Shard, ShardError, SprtSpec,

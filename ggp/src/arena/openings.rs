@@ -1,6 +1,7 @@
 //! The openings of a tournament.
 
 use std::collections::HashSet;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use rand::SeedableRng;
@@ -29,7 +30,7 @@ const MAX_PREPARED: u64 = 10_000;
 #[non_exhaustive]
 pub enum OpeningsError {
     /// A listed opening is invalid.
-    #[error("{reason}")]
+    #[error("opening {}: {reason}", index + 1)]
     Listed {
         /// Its index in the list, from 0.
         index: usize,
@@ -41,30 +42,26 @@ pub enum OpeningsError {
     Random(String),
 }
 
-/// The openings of the pairs of games: listed ones in turn, or different random ones.
-pub(super) struct Openings<'a, G: ArenaGame> {
-    game: &'a G,
-    schedule: &'a Schedule,
-    listed: Vec<Opening<G::State>>,
-    drawn: Vec<Opening<G::State>>,
+/// The openings of the pairs of games: listed ones in turn, or different random ones. Listed openings are read once, and
+/// random ones are drawn once.
+///
+/// All schedules for which the same openings are used have the same list, number of random plies, roles, ply limit and
+/// seed.
+pub struct Openings<S>(Mutex<KnownOpenings<S>>);
+
+struct KnownOpenings<S> {
+    listed: Vec<Opening<S>>,
+    drawn: Vec<Opening<S>>,
+    /// The texts of the drawn openings.
     seen: HashSet<String>,
 }
 
-/// Checks that the openings of a schedule are valid, and that there are enough different ones. A sequential test rarely
-/// needs all openings, so one is enough. Ends early when `stop` is set.
-///
-/// # Errors
-/// Returns an error if a listed opening is invalid, or if there are fewer different openings of random plies.
-pub fn check_openings<G: ArenaGame>(game: &G, schedule: &Schedule, stop: &AtomicBool) -> Result<(), OpeningsError> {
-    Openings::new(game, schedule)?.prepare(stop)
-}
-
-impl<'a, G: ArenaGame> Openings<'a, G> {
-    /// Creates the openings of a schedule.
+impl<S: Clone> Openings<S> {
+    /// Reads the listed openings of a schedule. Draws no random ones.
     ///
     /// # Errors
     /// Returns an error if a listed opening is invalid, or if random openings are too long.
-    pub fn new(game: &'a G, schedule: &'a Schedule) -> Result<Openings<'a, G>, OpeningsError> {
+    pub fn new<G: ArenaGame<State = S>>(game: &G, schedule: &Schedule) -> Result<Openings<S>, OpeningsError> {
         let listed = schedule.openings.iter().enumerate();
         let listed =
             listed.map(|(index, text)| game.opening(text).map_err(|reason| OpeningsError::Listed { index, reason }));
@@ -81,7 +78,7 @@ impl<'a, G: ArenaGame> Openings<'a, G> {
                 )));
             }
         }
-        Ok(Openings { game, schedule, listed, drawn: Vec::new(), seen: HashSet::new() })
+        Ok(Openings(Mutex::new(KnownOpenings { listed, drawn: Vec::new(), seen: HashSet::new() })))
     }
 
     /// Draws the openings that the schedule needs, up to a maximum, or one with a sequential test, which rarely needs
@@ -89,10 +86,15 @@ impl<'a, G: ArenaGame> Openings<'a, G> {
     ///
     /// # Errors
     /// Returns an error if no further different opening can be drawn.
-    pub fn prepare(&mut self, stop: &AtomicBool) -> Result<(), OpeningsError> {
-        let most = if self.schedule.test.is_some() { 1 } else { MAX_PREPARED };
-        let last = pairs(self.schedule).min(most).saturating_sub(1);
-        self.get(last, stop).map(drop)
+    pub fn draw<G: ArenaGame<State = S>>(
+        &self,
+        game: &G,
+        schedule: &Schedule,
+        stop: &AtomicBool,
+    ) -> Result<(), OpeningsError> {
+        let most = if schedule.test.is_some() { 1 } else { MAX_PREPARED };
+        let last = pairs(schedule).min(most).saturating_sub(1);
+        self.get(game, schedule, last, stop).map(drop)
     }
 
     /// Returns the opening of a pair of games, or `None` if `stop` is set. Random openings are drawn in order of pairs,
@@ -100,46 +102,60 @@ impl<'a, G: ArenaGame> Openings<'a, G> {
     ///
     /// # Errors
     /// Returns an error if no further different opening can be drawn.
-    pub fn get(&mut self, pair: u64, stop: &AtomicBool) -> Result<Option<Opening<G::State>>, OpeningsError> {
-        if !self.listed.is_empty() {
-            return Ok(Some(self.listed[(pair % self.listed.len() as u64) as usize].clone()));
+    pub(super) fn get<G: ArenaGame<State = S>>(
+        &self,
+        game: &G,
+        schedule: &Schedule,
+        pair: u64,
+        stop: &AtomicBool,
+    ) -> Result<Option<Opening<S>>, OpeningsError> {
+        let mut known = self.0.lock().expect("no thread panics while it draws an opening");
+        if !known.listed.is_empty() {
+            return Ok(Some(known.listed[(pair % known.listed.len() as u64) as usize].clone()));
         }
-        if self.schedule.opening_plies == 0 {
-            return Ok(self.game.random_opening(0, &mut self.rng(pair)));
+        if schedule.opening_plies == 0 {
+            return Ok(game.random_opening(0, &mut rng(schedule, pair)));
         }
-        while self.drawn.len() as u64 <= pair {
-            let Some(next) = self.draw(self.drawn.len() as u64, stop)? else { return Ok(None) };
-            self.drawn.push(next);
+        while known.drawn.len() as u64 <= pair {
+            let next = known.drawn.len() as u64;
+            let Some(next) = draw_new(game, schedule, next, &mut known.seen, stop)? else { return Ok(None) };
+            known.drawn.push(next);
         }
-        Ok(Some(self.drawn[pair as usize].clone()))
+        Ok(Some(known.drawn[pair as usize].clone()))
     }
+}
 
-    fn rng(&self, pair: u64) -> Rng {
-        Rng::seed_from_u64(self.schedule.opening_seed(pair))
-    }
+fn rng(schedule: &Schedule, pair: u64) -> Rng {
+    Rng::seed_from_u64(schedule.opening_seed(pair))
+}
 
-    /// Draws an opening that differs from all earlier ones. Returns `None` if `stop` is set.
-    fn draw(&mut self, pair: u64, stop: &AtomicBool) -> Result<Option<Opening<G::State>>, OpeningsError> {
-        let (plies, mut rng) = (self.schedule.opening_plies, self.rng(pair));
-        // A whole round of moves more leaves the same role to move.
-        let lengths = (plies..(plies + MAX_EXTRA_PLIES).min(self.schedule.ply_limit)).step_by(self.schedule.roles);
-        for plies in (0..MAX_ROUNDS).flat_map(|_| lengths.clone()) {
-            for _ in 0..DRAWS {
-                if stop.load(Relaxed) {
-                    return Ok(None);
-                }
-                let opening = self.game.random_opening(plies, &mut rng);
-                if let Some(opening) = opening.filter(|opening| self.seen.insert(opening.text.clone())) {
-                    return Ok(Some(opening));
-                }
+/// Draws an opening that differs from those that were seen. Returns `None` if `stop` is set.
+fn draw_new<G: ArenaGame>(
+    game: &G,
+    schedule: &Schedule,
+    pair: u64,
+    seen: &mut HashSet<String>,
+    stop: &AtomicBool,
+) -> Result<Option<Opening<G::State>>, OpeningsError> {
+    let (plies, mut rng) = (schedule.opening_plies, rng(schedule, pair));
+    // A whole round of moves more leaves the same role to move.
+    let lengths = (plies..(plies + MAX_EXTRA_PLIES).min(schedule.ply_limit)).step_by(schedule.roles);
+    for plies in (0..MAX_ROUNDS).flat_map(|_| lengths.clone()) {
+        for _ in 0..DRAWS {
+            if stop.load(Relaxed) {
+                return Ok(None);
+            }
+            let opening = game.random_opening(plies, &mut rng);
+            if let Some(opening) = opening.filter(|opening| seen.insert(opening.text.clone())) {
+                return Ok(Some(opening));
             }
         }
-        Err(OpeningsError::Random(format!(
-            "no further different openings can be drawn: {pair} of {} found with {plies} random plies; \
-             expected a number of plies that gives more, or 0, with which all games start from the initial state",
-            pairs(self.schedule)
-        )))
     }
+    Err(OpeningsError::Random(format!(
+        "no further different openings can be drawn: {pair} of {} found with {plies} random plies; \
+         expected a number of plies that gives more, or 0, with which all games start from the initial state",
+        pairs(schedule)
+    )))
 }
 
 /// Returns the number of pairs of games with an opening of their own.

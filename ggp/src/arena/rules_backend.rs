@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use serde_json::{Value, json};
-use sternhalma_game::{Limits, MemoryBudget};
-use sternhalma_gdl::network::{LaneGame, Network, NetworkGame};
+use sternhalma_game::MemoryBudget;
+use sternhalma_gdl::network::{LaneGame, Network, NetworkGame, NetworkState};
 use sternhalma_gdl::{CheckOptions, Finding, ProverGame, ProverLimits, Reasoner, Rulesheet, Severity, digest};
 
-use super::openings::check_openings;
+use super::lock_step::check_budgets;
 use super::run::run;
 use super::{
-    ArenaError, Backend, Contestant, GameObserver, LockStepSetup, PolicyPlayer, Schedule, Standings, TournamentSetup,
-    run_in_lock_step,
+    ArenaError, Backend, Contestant, GameObserver, LockStepSetup, Openings, PolicyPlayer, Schedule, Standings,
+    TournamentSetup, run_in_lock_step,
 };
 use crate::Policy;
 use crate::policy::PolicyGame;
@@ -49,6 +49,21 @@ pub fn rulesheet_errors(sheet: &Rulesheet) -> Vec<Finding> {
     findings
 }
 
+/// Checks that the budgets of a schedule bound all searches of policies, and that the engine can play with them.
+///
+/// # Errors
+/// Returns an error if a search would not end, or if a policy cannot play in lock step with its budget.
+pub fn check_policies(schedule: &Schedule, engine: RulesEngine, policies: &[Policy]) -> Result<(), ArenaError> {
+    schedule.check_budgets(|player, limits| {
+        let counted = limits.playouts.is_some() || limits.expansions.is_some();
+        counted || limits.time.is_some() || policies[player] == Policy::Random
+    })?;
+    if matches!(engine, RulesEngine::LockStep(_)) {
+        check_budgets(schedule, policies)?;
+    }
+    Ok(())
+}
+
 /// Creates the backend for a rulesheet that is played by policies. The rules and all searches share
 /// the memory.
 ///
@@ -73,17 +88,26 @@ pub fn rules_backend(
     let Some(network) = network else {
         let limits = ProverLimits { memory: memory.part(memory.limit() / 2), ..ProverLimits::default() };
         let game = Arc::new(ProverGame::bounded(rules, &limits).map_err(rules_error)?);
-        return Ok(Box::new(RulesBackend { game, engine: "prover", digest, policies, lock_step: None, notice }));
+        return Ok(Box::new(RulesBackend {
+            game,
+            name: "prover",
+            engine,
+            digest,
+            policies,
+            openings: None,
+            lock_step: None,
+            notice,
+        }));
     };
     let game = Arc::new(NetworkGame::new(network).with_rules(rules.clone()).within(memory));
     let lock_step = match engine {
         RulesEngine::LockStep(games) => {
             let lanes = game.lanes().map_err(|error| rules_error(error.clone()))?.clone();
-            Some(LockStepGames { game: game.clone(), lanes, games })
+            Some(LockStepGames { game: game.clone(), lanes, games, openings: None })
         }
         _ => None,
     };
-    Ok(Box::new(RulesBackend { game, engine: "sequential", digest, policies, lock_step, notice }))
+    Ok(Box::new(RulesBackend { game, name: "sequential", engine, digest, policies, openings: None, lock_step, notice }))
 }
 
 fn rules_error(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> ArenaError {
@@ -100,12 +124,15 @@ pub(super) fn replace_rules_by_digest(game: &mut Value) {
 }
 
 /// A rulesheet and its players.
-struct RulesBackend<G> {
+struct RulesBackend<G: PolicyGame + Reasoner> {
     game: Arc<G>,
     /// The name of the engine in logs.
-    engine: &'static str,
+    name: &'static str,
+    engine: RulesEngine,
     digest: String,
     policies: Vec<Policy>,
+    /// The openings of the schedule, unless games are in lock step.
+    openings: Option<Openings<G::State>>,
     lock_step: Option<LockStepGames>,
     /// The reason why there is no network, if the prover plays in its place.
     notice: Option<String>,
@@ -115,13 +142,15 @@ struct RulesBackend<G> {
 struct LockStepGames {
     game: Arc<NetworkGame>,
     lanes: Arc<LaneGame>,
-    /// The number of simultaneous games, or 0.
+    /// The number of simultaneous games, or 0 for the default.
     games: usize,
+    /// The openings of the schedule.
+    openings: Option<Openings<NetworkState>>,
 }
 
 impl<G: PolicyGame + Reasoner + Send> Backend for RulesBackend<G> {
     fn game(&self) -> Value {
-        json!({ "engine": self.engine, "rules": self.digest })
+        json!({ "engine": self.name, "rules": self.digest })
     }
 
     fn notice(&self) -> Option<&str> {
@@ -140,9 +169,13 @@ impl<G: PolicyGame + Reasoner + Send> Backend for RulesBackend<G> {
         self.policies.iter().map(describe).collect()
     }
 
-    fn is_bounded(&self, player: usize, limits: &Limits) -> bool {
-        let counted = limits.playouts.is_some() || limits.expansions.is_some();
-        counted || limits.time.is_some() || self.policies[player] == Policy::Random
+    fn set_schedule(&mut self, schedule: &Schedule) -> Result<(), ArenaError> {
+        check_policies(schedule, self.engine, &self.policies)?;
+        match &mut self.lock_step {
+            Some(lanes) => lanes.openings = Some(Openings::new(&*lanes.game, schedule)?),
+            None => self.openings = Some(Openings::new(&*self.game, schedule)?),
+        }
+        Ok(())
     }
 
     fn concurrency(&self, threads: NonZeroUsize) -> NonZeroUsize {
@@ -152,8 +185,14 @@ impl<G: PolicyGame + Reasoner + Send> Backend for RulesBackend<G> {
         }
     }
 
-    fn check_openings(&self, schedule: &Schedule, stop: &AtomicBool) -> Result<(), ArenaError> {
-        Ok(check_openings(&*self.game, schedule, stop)?)
+    fn draw_openings(&self, schedule: &Schedule, stop: &AtomicBool) -> Result<(), ArenaError> {
+        if let Some(LockStepGames { game, openings: Some(openings), .. }) = &self.lock_step {
+            openings.draw(&**game, schedule, stop)?;
+        }
+        if let Some(openings) = &self.openings {
+            openings.draw(&*self.game, schedule, stop)?;
+        }
+        Ok(())
     }
 
     fn play(
@@ -163,15 +202,16 @@ impl<G: PolicyGame + Reasoner + Send> Backend for RulesBackend<G> {
         stop: &AtomicBool,
         observer: &mut GameObserver<'_>,
     ) -> Result<(), ArenaError> {
-        if let Some(LockStepGames { game, lanes, .. }) = &self.lock_step {
-            let games = self.concurrency(threads);
-            let setup = LockStepSetup { game, lanes, policies: &self.policies, games };
+        if let Some(LockStepGames { game, lanes, openings, .. }) = &self.lock_step {
+            let (policies, games) = (&self.policies[..], self.concurrency(threads));
+            let setup = LockStepSetup { game, lanes, policies, games, openings: openings.as_ref() };
             return run_in_lock_step(setup, standings, threads, stop, observer);
         }
         let contestants = |entrant: usize| -> Result<Box<dyn Contestant<G>>, String> {
             Ok(Box::new(PolicyPlayer::new(self.policies[entrant].clone())))
         };
-        let setup = TournamentSetup { game: &*self.game, contestants: &contestants, adjudicator: None };
+        let openings = self.openings.as_ref();
+        let setup = TournamentSetup { game: &*self.game, contestants: &contestants, adjudicator: None, openings };
         run(&setup, standings, threads, stop, observer)
     }
 }

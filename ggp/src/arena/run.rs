@@ -34,13 +34,16 @@ pub fn run<G: ArenaGame, E: From<String>>(
     stop: &AtomicBool,
     report: impl FnMut(&GameRecord, &Standings) -> Result<(), E>,
 ) -> Result<(), E> {
-    run_workers(setup.game, standings, threads, stop, report, |queue, sender| play_games(setup, queue, sender))
+    run_workers(setup.game, setup.openings, standings, threads, stop, report, |queue, sender| {
+        play_games(setup, queue, sender);
+    })
 }
 
 /// Plays the games that `standings` lacks, with a worker per thread. A worker takes games
 /// from the queue until it is empty, and sends their records.
 pub(super) fn run_workers<G: ArenaGame, E: From<String>>(
     game: &G,
+    openings: Option<&Openings<G::State>>,
     standings: &mut Standings,
     threads: NonZeroUsize,
     stop: &AtomicBool,
@@ -48,7 +51,11 @@ pub(super) fn run_workers<G: ArenaGame, E: From<String>>(
     worker: impl Fn(&GameQueue<'_, G>, &SyncSender<PlayedGame>) + Sync,
 ) -> Result<(), E> {
     let schedule = standings.schedule().clone();
-    let mut openings = Openings::new(game, &schedule).map_err(|error| error.to_string())?;
+    let mut read = None;
+    let openings = match openings {
+        Some(openings) => openings,
+        None => read.insert(Openings::new(game, &schedule).map_err(|error| error.to_string())?),
+    };
     let cancelled: Vec<AtomicBool> =
         (0..schedule.rounds.len() * schedule.pairings.len()).map(|_| false.into()).collect();
     let slot = |id: GameId| id.round * schedule.pairings.len() + id.pairing;
@@ -57,10 +64,10 @@ pub(super) fn run_workers<G: ArenaGame, E: From<String>>(
     let unplayed = |id: &GameId| !known.contains(id) && !cancelled[slot(*id)].load(Relaxed);
     let mut left = schedule.games().filter(unplayed).peekable();
     if left.peek().is_some() {
-        openings.prepare(stop).map_err(|error| error.to_string())?;
+        openings.draw(game, &schedule, stop).map_err(|error| error.to_string())?;
     }
-    let (openings, left) = (Mutex::new(openings), Mutex::new(Box::new(left) as Box<_>));
-    let queue = GameQueue { schedule: &schedule, openings, left, cancelled: &cancelled };
+    let left = Mutex::new(Box::new(left) as Box<_>);
+    let queue = GameQueue { game, schedule: &schedule, openings, left, cancelled: &cancelled };
     thread::scope(|scope| {
         let (sender, records) = mpsc::sync_channel(threads.get());
         for _ in 0..threads.get() {
@@ -91,8 +98,9 @@ pub(super) fn run_workers<G: ArenaGame, E: From<String>>(
 
 /// The games that are left to play.
 pub(super) struct GameQueue<'a, G: ArenaGame> {
+    game: &'a G,
     pub schedule: &'a Schedule,
-    openings: Mutex<Openings<'a, G>>,
+    openings: &'a Openings<G::State>,
     left: Mutex<Box<dyn Iterator<Item = GameId> + Send + 'a>>,
     /// By round and pairing: set after the decision of a test, and for all when the run stops.
     cancelled: &'a [AtomicBool],
@@ -105,8 +113,7 @@ impl<G: ArenaGame> GameQueue<'_, G> {
             let mut left = self.left.lock().expect("no thread panics while it takes a game");
             let id = left.find(|&id| !self.cancelled(id).load(Relaxed))?;
             drop(left);
-            let mut openings = self.openings.lock().expect("no thread panics while it draws an opening");
-            match openings.get(id.pair(), self.cancelled(id)) {
+            match self.openings.get(self.game, self.schedule, id.pair(), self.cancelled(id)) {
                 Ok(Some(opening)) => return Some((id, opening)),
                 // The game has been cancelled.
                 Ok(None) => {}

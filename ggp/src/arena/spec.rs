@@ -7,7 +7,9 @@ use sternhalma_game::messages::suggestion;
 use thiserror::Error;
 
 use super::schedule::TEST_ERROR;
-use super::{Budget, Entrant, OPENING_PLIES, PAIRING_GAMES, RoundSpec, Schedule, Shard, SprtSpec, TEST_GAMES};
+use super::{
+    Budget, Entrant, OPENING_PLIES, PAIRING_GAMES, RoundSpec, Schedule, ScheduleError, Shard, SprtSpec, TEST_GAMES,
+};
 
 /// Which players meet.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -77,7 +79,7 @@ pub struct TournamentSpec {
 }
 
 /// The reason why a description is not one of a tournament.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[derive(Clone, PartialEq, Debug, Error)]
 #[non_exhaustive]
 pub enum SpecError {
     /// A name has a line break or another control character.
@@ -94,14 +96,17 @@ pub enum SpecError {
     /// There are probabilities of errors without a test.
     #[error("alpha and beta are error probabilities of a sequential test, and there is none")]
     NoTest,
+    /// The schedule is invalid.
+    #[error(transparent)]
+    Schedule(#[from] ScheduleError),
 }
 
 impl TournamentSpec {
     /// Returns the schedule, without the descriptions of the game and of the players.
     ///
     /// # Errors
-    /// If the name of a player is not plain text, a pairing has an unknown player, or there are probabilities of
-    /// errors without a test.
+    /// If the name of a player is not plain text, a pairing has an unknown player, there are probabilities of errors
+    /// without a test, or the schedule is [invalid](Schedule::check).
     pub fn schedule(self) -> Result<Schedule, SpecError> {
         if let Some(entrant) = self.entrants.iter().find(|entrant| entrant.name.contains(char::is_control)) {
             return Err(SpecError::PlayerName(entrant.name.clone()));
@@ -122,7 +127,7 @@ impl TournamentSpec {
         if !self.rounds.is_empty() {
             schedule.rounds = self.rounds.into_iter().map(round).collect();
         }
-        Ok(Schedule {
+        let schedule = Schedule {
             pairings,
             opening_plies: self.opening_plies.unwrap_or(OPENING_PLIES),
             openings: self.openings,
@@ -136,7 +141,9 @@ impl TournamentSpec {
             test: self.sprt.map(|nelo| SprtSpec { nelo, alpha, beta }),
             shard: self.shard,
             ..schedule
-        })
+        };
+        schedule.check()?;
+        Ok(schedule)
     }
 }
 
@@ -186,5 +193,7 @@ mod tests {
         let error = TournamentSpec { pairings: named("a", "d"), ..spec() }.schedule().unwrap_err();
         assert!(error.to_string().starts_with("a pairing contains the unknown player `d`"), "{error}");
         assert_eq!(TournamentSpec { alpha: Some(0.1), ..spec() }.schedule(), Err(SpecError::NoTest));
+        let reversed = TournamentSpec { sprt: Some([5.0, 0.0]), ..spec() }.schedule();
+        assert!(matches!(reversed, Err(SpecError::Schedule(ScheduleError::SprtSpec(_)))), "{reversed:?}");
     }
 }

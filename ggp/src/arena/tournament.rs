@@ -29,8 +29,12 @@ pub trait Backend {
         logged
     }
 
-    /// Returns whether every search of a player ends, by itself or by these limits.
-    fn is_bounded(&self, player: usize, limits: &Limits) -> bool;
+    /// Reads the openings of a schedule, and checks that its budgets bound all searches. All games belong to this
+    /// schedule, or to one that it continues.
+    ///
+    /// # Errors
+    /// Returns an error if a listed opening is invalid, or if the players cannot play with their budgets.
+    fn set_schedule(&mut self, schedule: &Schedule) -> Result<(), ArenaError>;
 
     /// Returns the reason why a slower engine than usual plays the game, if it does.
     fn notice(&self) -> Option<&str> {
@@ -51,11 +55,11 @@ pub trait Backend {
         Ok(())
     }
 
-    /// Checks that there are enough different openings for a schedule, until `stop` is set.
+    /// Draws the openings of a schedule, until `stop` is set.
     ///
     /// # Errors
-    /// Returns an error if a listed opening is invalid, or if there are fewer openings.
-    fn check_openings(&self, schedule: &Schedule, stop: &AtomicBool) -> Result<(), ArenaError>;
+    /// Returns an error if there are too few different openings.
+    fn draw_openings(&self, schedule: &Schedule, stop: &AtomicBool) -> Result<(), ArenaError>;
 
     /// Plays the games that the standings lack, until all are played or `stop` is set.
     ///
@@ -143,17 +147,16 @@ impl Tournament {
     /// be those of the schedule, in order.
     ///
     /// # Errors
-    /// Returns an error if the schedule is invalid, or if a search would not end.
-    pub fn new(backend: Box<dyn Backend>, mut schedule: Schedule) -> Result<Tournament, ArenaError> {
+    /// Returns an error if the schedule or one of its openings is invalid, or if a search would not end.
+    pub fn new(mut backend: Box<dyn Backend>, mut schedule: Schedule) -> Result<Tournament, ArenaError> {
         schedule.game = backend.game();
         schedule.roles = backend.roles();
         for (entrant, player) in schedule.entrants.iter_mut().zip(backend.players()) {
             entrant.player = player;
         }
         schedule.check()?;
-        let tournament = Tournament { backend, schedule, origin: None };
-        tournament.check_budgets()?;
-        Ok(tournament)
+        backend.set_schedule(&schedule)?;
+        Ok(Tournament { backend, schedule, origin: None })
     }
 
     /// Adds the program that plays to the records of the log.
@@ -182,7 +185,7 @@ impl Tournament {
     ) -> Result<Standings, ArenaError> {
         // A tournament that cannot be played leaves no log.
         if log.is_none_or(|path| !path.exists()) {
-            self.backend.check_openings(&self.schedule, stop)?;
+            self.backend.draw_openings(&self.schedule, stop)?;
         }
         let (mut log, records) = match log {
             Some(path) => {
@@ -207,17 +210,23 @@ impl Tournament {
         }
         played.map(|()| standings)
     }
+}
 
-    fn check_budgets(&self) -> Result<(), ArenaError> {
-        let schedule = &self.schedule;
-        for (round, pairing, player) in schedule.slots().flat_map(|(round, at)| [(round, at, 0), (round, at, 1)]) {
-            let budget = schedule.budget(GameId { round, pairing, game: 0 }, player);
+impl Schedule {
+    /// Checks that every search ends. `is_bounded` returns whether every search of an entrant ends, by itself or by
+    /// limits.
+    ///
+    /// # Errors
+    /// Returns an error if a search would not end, or if a start clock has no budget per move.
+    pub fn check_budgets(&self, is_bounded: impl Fn(usize, &Limits) -> bool) -> Result<(), ArenaError> {
+        for (round, pairing, player) in self.slots().flat_map(|(round, at)| [(round, at, 0), (round, at, 1)]) {
+            let budget = self.budget(GameId { round, pairing, game: 0 }, player);
             let time = budget.time.map(|time| time.base);
             let limits = budget.limits().and(Limits { time, ..Limits::default() });
-            if !self.backend.is_bounded(schedule.pairings[pairing][player], &limits) {
-                return Err(ArenaError::Unbounded { player: schedule.name(pairing, player).to_owned(), budget });
+            if !is_bounded(self.pairings[pairing][player], &limits) {
+                return Err(ArenaError::Unbounded { player: self.name(pairing, player).to_owned(), budget });
             }
-            if schedule.start > 0.0 && budget.playouts.or(budget.nodes).or(budget.movetime).is_none() {
+            if self.start > 0.0 && budget.playouts.or(budget.nodes).or(budget.movetime).is_none() {
                 return Err(ArenaError::StartClock);
             }
         }

@@ -129,7 +129,7 @@ fn play(habits: &[Habit], standings: &mut Standings, threads: usize, most: usize
     let make = |entrant: usize| -> Result<Box<dyn Contestant<Nim>>, String> {
         Ok(Box::new(Habitual(habits[entrant], rng(), 0)))
     };
-    let host = TournamentSetup { game: &Nim, contestants: &make, adjudicator: None };
+    let host = TournamentSetup { game: &Nim, contestants: &make, adjudicator: None, openings: None };
     let (stop, mut records) = (AtomicBool::new(false), Vec::new());
     let keep = |record: &GameRecord, _: &Standings| -> Result<(), String> {
         records.push(record.clone());
@@ -290,7 +290,7 @@ fn openings_are_the_pairs_and_listed_ones_are_taken_in_turn() {
 
     let mut standings = Standings::new(Schedule { openings: vec!["x".to_owned()], ..schedule(&habits, 8) });
     let make = |_: usize| -> Result<Box<dyn Contestant<Nim>>, String> { unreachable!("nobody plays") };
-    let host = TournamentSetup { game: &Nim, contestants: &make, adjudicator: None };
+    let host = TournamentSetup { game: &Nim, contestants: &make, adjudicator: None, openings: None };
     let ran = arena::run(&host, &mut standings, NonZeroUsize::MIN, &AtomicBool::new(false), |_, _| Ok::<_, String>(()));
     assert_eq!(ran.unwrap_err(), "`x` is no heap");
 }
@@ -302,7 +302,7 @@ fn a_run_without_enough_different_openings_ends_before_its_games() {
         Ok(Box::new(Habitual(habits[entrant], Rng::seed_from_u64(0), 0)))
     };
     let run = |change: Schedule| {
-        let host = TournamentSetup { game: &Nim, contestants: &make, adjudicator: None };
+        let host = TournamentSetup { game: &Nim, contestants: &make, adjudicator: None, openings: None };
         let mut standings = Standings::new(change);
         let stop = AtomicBool::new(false);
         let ran = arena::run(&host, &mut standings, NonZeroUsize::MIN, &stop, |_, _| Ok::<_, String>(()));
@@ -340,7 +340,7 @@ fn games_end_at_the_ply_limit_and_by_adjudication() {
         (state.0 < 10 && state.0.is_multiple_of(4))
             .then(|| (0..2).map(|role| if role == state.1 { 0 } else { 100 }).collect())
     };
-    let host = TournamentSetup { game: &Nim, contestants: &make, adjudicator: Some(&adjudicator) };
+    let host = TournamentSetup { game: &Nim, contestants: &make, adjudicator: Some(&adjudicator), openings: None };
     let mut standings = Standings::new(schedule(&habits, 10));
     let keep = |record: &GameRecord, _: &Standings| -> Result<(), String> {
         assert_eq!(record.end, Termination::Adjudicated);
@@ -360,7 +360,7 @@ fn policies(game: &NetworkGame, names: [&str; 2], games: u64, opening_plies: u32
     let make = |entrant: usize| -> Result<Box<dyn Contestant<NetworkGame>>, String> {
         Ok(Box::new(PolicyPlayer::new(names[entrant].parse().unwrap())))
     };
-    let host = TournamentSetup { game, contestants: &make, adjudicator: None };
+    let host = TournamentSetup { game, contestants: &make, adjudicator: None, openings: None };
     let budget = Budget { playouts: Some(200), ..Budget::default() };
     let entrants = names.map(Entrant::named).to_vec();
     let schedule = Schedule { roles: game.roles(), opening_plies, ..Schedule::new(entrants, budget, games) };
@@ -433,7 +433,7 @@ fn all_think_in_every_step_and_before_the_game_if_they_are_to() {
         Ok(Box::new(PolicyPlayer::new(policies[entrant].parse().unwrap())))
     };
     let run = |schedule: &Schedule, threads| {
-        let host = TournamentSetup { game: &Nim, contestants: &make, adjudicator: None };
+        let host = TournamentSetup { game: &Nim, contestants: &make, adjudicator: None, openings: None };
         let mut records = Vec::new();
         let keep = |record: &GameRecord, _: &Standings| -> Result<(), String> {
             records.push(record.clone());

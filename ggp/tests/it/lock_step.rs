@@ -55,7 +55,7 @@ fn one_by_one(game: &NetworkGame, schedule: &Schedule) -> BTreeMap<GameId, GameR
         records.push(record.clone());
         Ok(())
     };
-    let host = TournamentSetup { game, contestants: &make, adjudicator: None };
+    let host = TournamentSetup { game, contestants: &make, adjudicator: None, openings: None };
     let mut standings = Standings::new(schedule.clone());
     arena::run(&host, &mut standings, threads(1), &AtomicBool::new(false), keep).unwrap();
     by_id(records)
@@ -71,7 +71,8 @@ fn in_lock_step(
     most: usize,
 ) -> Result<Vec<GameRecord>, String> {
     let policies = NAMES.map(|name| name.parse::<Policy>().unwrap());
-    let host = LockStepSetup { game, lanes: game.lanes().unwrap(), policies: &policies, games: threads(games) };
+    let (lanes, games) = (game.lanes().unwrap(), threads(games));
+    let host = LockStepSetup { game, lanes, policies: &policies, games, openings: None };
     let (stop, mut records) = (AtomicBool::new(false), Vec::new());
     let keep = |record: &GameRecord, _: &Standings| -> Result<(), String> {
         records.push(record.clone());

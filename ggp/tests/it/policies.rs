@@ -215,7 +215,7 @@ fn play(recorded: &Match, threads: usize) -> Match {
     let make = |entrant: usize| -> Result<Box<dyn Contestant<NetworkGame>>, String> {
         Ok(Box::new(PolicyPlayer::new(recorded.players[entrant].parse().unwrap())))
     };
-    let host = TournamentSetup { game: &game, contestants: &make, adjudicator: None };
+    let host = TournamentSetup { game: &game, contestants: &make, adjudicator: None, openings: None };
     let budget = Budget { playouts: Some(recorded.playouts), ..Budget::default() };
     let entrants = recorded.players.iter().map(Entrant::named).collect();
     let schedule = Schedule {

@@ -7,7 +7,7 @@ use anyhow::Result;
 use sternhalma_data::Side;
 use sternhalma_engine::record::MoveInfo;
 use sternhalma_engine::{
-    Action, AnalysedMove, Config, Distances, Follower, GameHistory, GameSetup, SearchInfo, analyse,
+    Action, AnalysedMove, Config, Distances, Follower, GameHistory, GameSetup, SearchInfo, WeightsFiles, analyse,
 };
 use sternhalma_ggp::arena::derive_seed;
 use sternhalma_ggp::{Limits, MemoryBudget};
@@ -35,6 +35,7 @@ pub struct SeatFactory<'a> {
     /// Set to end a search.
     stop: Arc<AtomicBool>,
     memory: MemoryBudget,
+    weights: WeightsFiles,
 }
 
 /// The participants of games with the same setup.
@@ -68,6 +69,7 @@ impl<'a> SeatFactory<'a> {
             offers_table,
             stop,
             memory: MemoryBudget::unlimited(),
+            weights: WeightsFiles::default(),
         })
     }
 
@@ -79,7 +81,7 @@ impl<'a> SeatFactory<'a> {
     /// Returns a player with a third of the memory.
     fn follower(&self, config: &Config, setup: GameSetup, distances: Option<&Distances>) -> Result<Follower> {
         let memory = self.memory.part(self.memory.limit() / 3);
-        Ok(Follower::new(config.prepare(setup, distances)?.start(&memory)?))
+        Ok(Follower::new(config.prepare_from(setup, distances, &self.weights)?.start(&memory)?))
     }
 
     /// Returns whether a person plays a side.

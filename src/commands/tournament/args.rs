@@ -3,10 +3,11 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use sternhalma_engine::external::ProtocolLog;
 use sternhalma_ggp::arena::Shard;
 
+use super::open::ResolvedTournament;
 use crate::args::limits::MemoryArgs;
 use crate::args::output::OutputPath;
 use crate::args::threads::threads;
@@ -26,7 +27,7 @@ pub struct RunArgs {
     pub log: Option<OutputPath>,
     /// File to which all lines of the engine protocol are added, with time, game and player
     #[arg(long, value_name = "FILE", help_heading = "Resources")]
-    debug: Option<OutputPath>,
+    pub debug: Option<OutputPath>,
     #[command(flatten)]
     pub memory: MemoryArgs,
 }
@@ -36,8 +37,11 @@ impl RunArgs {
         threads(self.threads)
     }
 
-    /// Opens the log of the engine protocol.
-    pub fn protocol_log(&self) -> Result<Option<ProtocolLog>> {
+    /// Opens the log of the engine protocol of a tournament.
+    pub fn protocol_log(&self, tournament: &ResolvedTournament) -> Result<Option<ProtocolLog>> {
+        if self.debug.is_some() && !tournament.has_programs() {
+            bail!("--debug records the protocol of external programs, and no player is one; leave it out");
+        }
         let open = |path: &OutputPath| {
             ProtocolLog::open(path).with_context(|| format!("{}: cannot write the protocol log", path.display()))
         };

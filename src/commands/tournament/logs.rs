@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use sternhalma_engine::record::check_logged;
-use sternhalma_ggp::arena::{GameLog, GameRecord, MergedLogs, Schedule, Standings, merge_directories, merge_logs};
+use sternhalma_ggp::arena::{
+    GameLog, GameRecord, MergedLogs, Schedule, SeriesInfo, Standings, merge_directories, merge_logs,
+};
 
 use super::game::{self, GameFormat};
 use super::{series, single};
@@ -61,35 +63,40 @@ struct ResultArgs {
 }
 
 impl ResultArgs {
-    /// Prints the results of one log.
-    fn print(&self, schedule: Schedule, records: &[GameRecord]) -> Result<CommandOutcome> {
+    /// Refuses a series file, which does not go with single logs.
+    fn refuse_file(&self) -> Result<()> {
         if self.file.is_some() {
             bail!("a series file needs directories of logs, and this is a log");
         }
+        Ok(())
+    }
+
+    /// Prints the results of one log.
+    fn print(&self, schedule: Schedule, records: &[GameRecord]) -> Result<CommandOutcome> {
         let standings = Standings::with_games(schedule, records);
         report_memory_limited(None, &standings);
         single::print(&standings, self.json)
     }
 
+    /// Returns what the series file contains for the report.
+    fn series_info(&self) -> Result<SeriesInfo> {
+        let Some(path) = &self.file else { return Ok(SeriesInfo::default()) };
+        let file = TournamentOptions::read(path)?;
+        if !file.is_series() {
+            bail!("{}: it is not a series file: there is no [[game]]", path.display());
+        }
+        Ok(file.series_info())
+    }
+
     /// Prints the results of the games of a series, by name, beside the published
     /// results of the series file.
-    fn print_games(&self, games: Vec<(String, MergedLogs)>) -> Result<CommandOutcome> {
-        let info = match &self.file {
-            Some(path) => {
-                let file = TournamentOptions::read(path)?;
-                if !file.is_series() {
-                    bail!("{}: it is not a series file: there is no [[game]]", path.display());
-                }
-                file.series_info()
-            }
-            None => Default::default(),
-        };
+    fn print_games(&self, info: &SeriesInfo, games: Vec<(String, MergedLogs)>) -> Result<CommandOutcome> {
         let results: Vec<(String, Standings)> = games
             .into_iter()
             .map(|(name, (schedule, records))| (name, Standings::with_games(schedule, &records)))
             .collect();
         results.iter().for_each(|(name, standings)| report_memory_limited(Some(name), standings));
-        series::print(&info, results, self.json)
+        series::print(info, results, self.json)
     }
 }
 
@@ -98,7 +105,8 @@ pub fn show(args: &ShowArgs) -> Result<CommandOutcome> {
         if args.game.is_some() {
             bail!("{}: --game needs a log, and this is a directory", args.log.display());
         }
-        return args.results.print_games(merge_directories(std::slice::from_ref(&args.log), &check_logged)?);
+        let info = args.results.series_info()?;
+        return args.results.print_games(&info, merge_directories(std::slice::from_ref(&args.log), &check_logged)?);
     }
     let (schedule, records) = GameLog::read_checked(&args.log, &check_logged)?;
     schedule.check()?;
@@ -110,11 +118,13 @@ pub fn show(args: &ShowArgs) -> Result<CommandOutcome> {
         };
         return game::show(&schedule, &records, number, format);
     }
+    args.results.refuse_file()?;
     args.results.print(schedule, &records)
 }
 
 pub fn merge(ctx: &CommandContext, args: &MergeArgs) -> Result<CommandOutcome> {
     if !args.logs.iter().any(|path| path.is_dir()) {
+        args.results.refuse_file()?;
         let inputs: Vec<&Path> = args.logs.iter().map(PathBuf::as_path).collect();
         let output = args.output.as_ref().map(|output| ctx.output(output, args.force, &inputs)).transpose()?;
         let (schedule, records) = merge_logs(&args.logs, &check_logged)?;
@@ -123,6 +133,7 @@ pub fn merge(ctx: &CommandContext, args: &MergeArgs) -> Result<CommandOutcome> {
         }
         return args.results.print(schedule, &records);
     }
+    let info = args.results.series_info()?;
     let games = merge_directories(&args.logs, &check_logged)?;
     if let Some(output) = &args.output {
         std::fs::create_dir(output).with_context(|| format!("{}: cannot create the directory", output.display()))?;
@@ -130,5 +141,5 @@ pub fn merge(ctx: &CommandContext, args: &MergeArgs) -> Result<CommandOutcome> {
             GameLog::create(&series::compressed_log(output, name), schedule, records)?;
         }
     }
-    args.results.print_games(games)
+    args.results.print_games(&info, games)
 }

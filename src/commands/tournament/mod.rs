@@ -21,7 +21,7 @@ use crate::context::CommandContext;
 use crate::output::CommandOutcome;
 pub use args::RunArgs;
 pub use game::read_logged;
-pub use open::open;
+pub use open::{open, resolve};
 pub use single::play;
 
 /// Play a tournament: all players against each other, or one against all

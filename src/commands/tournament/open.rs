@@ -1,86 +1,152 @@
-//! Tournaments from their options: reads rulesheets and opens tables.
+//! Tournaments from their options: reads rulesheets and players, and opens tables.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use sternhalma_data::board::Board;
 use sternhalma_data::table::Coverage;
 use sternhalma_engine::arena::{BoardBackend, BoardPlayer, ExternalCommand, introduce, machine_rate};
 use sternhalma_engine::external::{ProgramCommand, ProtocolLog};
-use sternhalma_engine::{Distances, GameSetup};
-use sternhalma_ggp::MemoryBudget;
+use sternhalma_engine::{ChineseCheckers, Config, Distances, Filter, GameSetup, GameState, Roster, WeightsFiles};
 use sternhalma_ggp::arena::{
-    ArenaError, Backend, Origin, RulesEngine, Schedule, Tournament, rules_backend, rulesheet_errors,
+    ArenaError, Backend, Openings, Origin, RulesEngine, Schedule, Shard, Tournament, check_policies, rules_backend,
+    rulesheet_errors,
 };
 use sternhalma_ggp::gdl::Rulesheet;
+use sternhalma_ggp::{MemoryBudget, Policy};
 
-use crate::args::player::{distances, player_config, roster};
+use crate::args::player::{distances, player_config, roster, table_path};
 use crate::args::rule_set::read_rules;
-use crate::args::tournament::{GameSpec, PlannedTournament, PlayerEntry, PlayerKind};
+use crate::args::tournament::{GameSpec, OpeningsFile, PlannedTournament, PlayerEntry, PlayerKind, TournamentOptions};
 use crate::context::CommandContext;
 use crate::output::{counted, status};
 use crate::values::policy;
 
-/// Opens everything that a tournament needs. Starts each external program once, so that one that
-/// cannot play is reported before the first game. Searches share `memory`. Lines of the engine
-/// protocol are added to `log`.
-pub fn open(
-    ctx: &CommandContext,
-    spec: PlannedTournament,
-    memory: &MemoryBudget,
-    log: Option<&ProtocolLog>,
-) -> Result<Tournament> {
-    let PlannedTournament { game, players, mut schedule, openings } = spec;
-    if log.is_some() && !players.iter().any(|player| matches!(player.kind(), Ok(PlayerKind::External(_)))) {
-        bail!("--debug records the protocol of external programs, and no player is one; leave it out");
-    }
-    let backend: Box<dyn Backend> = match game {
-        GameSpec::Rules { path, engine, lenient } => open_rules(&path, engine, lenient, &players, memory)?,
-        GameSpec::Board { size, pieces, rules, table, players: file } => {
-            let board = Board::new(size, pieces)?.for_two()?;
-            let setup = GameSetup { board, rules, ply_limit: schedule.ply_limit };
-            let mut tables = BoardTables { ctx, setup, default: table.as_deref(), open: Vec::new() };
-            let players = open_players(&mut tables, &players, file.as_deref(), &mut schedule, log)?;
-            // The default table decides games whose armies have separated.
-            let adjudicator = if schedule.adjudicate { Some(tables.get(None)?) } else { None };
-            Box::new(BoardBackend::new(setup, players, adjudicator).within(memory))
-        }
-    };
-    if let Some(openings) = openings {
-        backend.check_openings(&schedule, &AtomicBool::new(false)).map_err(|error| match error {
-            ArenaError::Openings(error) => openings.locate(error),
-            error => error.into(),
-        })?;
-    }
-    let program = format!("sternhalma {}", ctx.version);
-    Ok(Tournament::new(backend, schedule)?.with_origin(Origin { program, machine_rate: machine_rate() }))
+/// A tournament whose options, rulesheet, players and budgets have been read and checked. What is large is not open yet.
+pub struct ResolvedTournament {
+    game: ResolvedGame,
+    schedule: Schedule,
+    /// The file of the openings in the schedule.
+    openings: Option<OpeningsFile>,
 }
 
-fn open_rules(
-    path: &Path,
-    engine: RulesEngine,
-    lenient: bool,
-    players: &[PlayerEntry],
-    memory: &MemoryBudget,
-) -> Result<Box<dyn Backend>> {
-    let text = read_rules(path)?;
-    let policy_of = |player: &PlayerEntry| match player.kind()? {
+enum ResolvedGame {
+    Rules { path: PathBuf, sheet: Rulesheet, engine: RulesEngine, lenient: bool, policies: Vec<Policy> },
+    Board { setup: GameSetup, players: Vec<ResolvedPlayer>, openings: Openings<GameState>, table: Option<PathBuf> },
+}
+
+/// A player of Chinese Checkers.
+enum ResolvedPlayer {
+    BuiltIn { text: String, config: Config, table: Option<PathBuf> },
+    Program { command: ProgramCommand, label: String, is_named: bool },
+}
+
+impl ResolvedTournament {
+    /// Returns whether a player is an external program.
+    pub fn has_programs(&self) -> bool {
+        let ResolvedGame::Board { players, .. } = &self.game else { return false };
+        players.iter().any(|player| matches!(player, ResolvedPlayer::Program { .. }))
+    }
+}
+
+/// Reads all that a tournament needs except tables, weights and programs, and checks that they fit each other.
+pub fn resolve(options: TournamentOptions, shard: Option<Shard>) -> Result<ResolvedTournament> {
+    let PlannedTournament { game, players, spec, openings } = options.resolve(shard)?;
+    match game {
+        GameSpec::Rules { path, engine, lenient } => {
+            let text = read_rules(&path)?;
+            let sheet = Rulesheet::parse(&text).with_context(|| path.display().to_string())?;
+            let policies: Vec<Policy> = players.iter().map(policy_of).collect::<Result<_>>()?;
+            let schedule = spec.schedule()?;
+            check_policies(&schedule, engine, &policies)?;
+            let game = ResolvedGame::Rules { path, sheet, engine, lenient, policies };
+            Ok(ResolvedTournament { game, schedule, openings })
+        }
+        GameSpec::Board { size, pieces, rules, table, players: file } => {
+            let board = Board::new(size, pieces)?.for_two()?;
+            let roster = roster(file.as_deref())?;
+            let players: Vec<ResolvedPlayer> =
+                players.iter().map(|player| board_player(&roster, player)).collect::<Result<_>>()?;
+            let schedule = spec.schedule()?;
+            schedule.check_budgets(|player, limits| match &players[player] {
+                ResolvedPlayer::BuiltIn { config, .. } => config.ends_by(limits),
+                // Every request to a program has a deadline.
+                ResolvedPlayer::Program { .. } => true,
+            })?;
+            let setup = GameSetup { board, rules, ply_limit: schedule.ply_limit };
+            let read = Openings::new(&ChineseCheckers::of(setup, Filter::All), &schedule);
+            let read = read.map_err(|error| located(openings.as_ref(), error.into()))?;
+            let game = ResolvedGame::Board { setup, players, openings: read, table };
+            Ok(ResolvedTournament { game, schedule, openings })
+        }
+    }
+}
+
+/// Returns an error of a tournament, in which an opening has its place in the file.
+fn located(openings: Option<&OpeningsFile>, error: ArenaError) -> anyhow::Error {
+    match (error, openings) {
+        (ArenaError::Openings(error), Some(file)) => file.locate(error),
+        (error, _) => error.into(),
+    }
+}
+
+fn policy_of(player: &PlayerEntry) -> Result<Policy> {
+    match player.kind()? {
         PlayerKind::BuiltIn(text) => Ok(policy(text)?),
         PlayerKind::External(command) => {
             bail!("{command}: a UGI program can only play Chinese Checkers; for rulesheets use `ggp-match`")
         }
+    }
+}
+
+fn board_player(roster: &Roster, player: &PlayerEntry) -> Result<ResolvedPlayer> {
+    Ok(match player.kind()? {
+        PlayerKind::BuiltIn(text) => {
+            let config = player_config(roster, text)?;
+            ResolvedPlayer::BuiltIn { text: text.to_owned(), config, table: player.table.clone() }
+        }
+        PlayerKind::External(command) => {
+            let set = player.options.clone().into_iter().collect();
+            let command = ProgramCommand::new(command, set, player.dir.clone())?;
+            ResolvedPlayer::Program { command, label: player.label(), is_named: player.is_named() }
+        }
+    })
+}
+
+/// Opens what is large, and starts each external program, so that one that cannot play is reported before the first
+/// game. Searches share `memory`. Lines of the engine protocol are added to `log`.
+pub fn open(
+    ctx: &CommandContext,
+    tournament: ResolvedTournament,
+    memory: &MemoryBudget,
+    log: Option<&ProtocolLog>,
+) -> Result<Tournament> {
+    let ResolvedTournament { game, mut schedule, openings: file } = tournament;
+    let backend: Box<dyn Backend> = match game {
+        ResolvedGame::Rules { path, sheet, engine, lenient, policies } => {
+            if !lenient {
+                refuse_invalid(&sheet).with_context(|| path.display().to_string())?;
+            }
+            let backend =
+                rules_backend(&sheet, engine, policies, memory).with_context(|| path.display().to_string())?;
+            if let Some(reason) = backend.notice() {
+                status!("{}: the prover plays it, which is slow: {reason}", path.display());
+            }
+            backend
+        }
+        ResolvedGame::Board { setup, players, openings, table } => {
+            let mut tables = BoardTables { ctx, setup, default: table.as_deref(), open: Vec::new() };
+            let players = open_players(&mut tables, players, &mut schedule, log)?;
+            // The default table decides games whose armies have separated.
+            let adjudicator = if schedule.adjudicate { Some(tables.get(None)?) } else { None };
+            Box::new(BoardBackend::new(setup, players, adjudicator).within(memory).with_openings(openings))
+        }
     };
-    let sheet = Rulesheet::parse(&text).with_context(|| path.display().to_string())?;
-    if !lenient {
-        refuse_invalid(&sheet).with_context(|| path.display().to_string())?;
-    }
-    let policies = players.iter().map(policy_of).collect::<Result<_>>()?;
-    let backend = rules_backend(&sheet, engine, policies, memory).with_context(|| path.display().to_string())?;
-    if let Some(reason) = backend.notice() {
-        status!("{}: the prover plays it, which is slow: {reason}", path.display());
-    }
-    Ok(backend)
+    let program = format!("sternhalma {}", ctx.version);
+    let tournament = Tournament::new(backend, schedule).map_err(|error| located(file.as_ref(), error))?;
+    Ok(tournament.with_origin(Origin { program, machine_rate: machine_rate() }))
 }
 
 /// Refuses a rulesheet in which `gdl check` finds an error.
@@ -95,34 +161,30 @@ fn refuse_invalid(sheet: &Rulesheet) -> Result<()> {
     }
 }
 
-/// Opens the players, built in or from a file of players. In `schedule`, programs without a
-/// name of their own get the title with which they introduce themselves.
+/// Opens the players. In `schedule`, programs without a name of their own get the title with which they introduce
+/// themselves.
 fn open_players(
     tables: &mut BoardTables<'_>,
-    players: &[PlayerEntry],
-    file: Option<&Path>,
+    players: Vec<ResolvedPlayer>,
     schedule: &mut Schedule,
     log: Option<&ProtocolLog>,
 ) -> Result<Vec<BoardPlayer>> {
-    let roster = roster(file)?;
-    let patience = std::time::Duration::from_millis(schedule.patience);
-    let mut open = |options: &PlayerEntry| match options.kind()? {
-        PlayerKind::BuiltIn(text) => {
-            let config = player_config(&roster, text)?;
-            let table = if config.needs_table() { Some(tables.get(options.table.as_deref())?) } else { None };
-            let player = config.prepare(tables.setup, table.as_ref()).with_context(|| text.to_owned())?;
-            Ok(BoardPlayer::BuiltIn(Box::new(player)))
-        }
-        PlayerKind::External(command) => {
-            let set = options.options.clone().into_iter().collect();
-            let command = ProgramCommand::new(command, set, options.dir.clone())?;
-            let log = log.map(|log| (log.clone(), options.label()));
-            Ok(BoardPlayer::External(ExternalCommand::new(command, patience, log)))
-        }
-    };
-    let mut opened: Vec<BoardPlayer> = players.iter().map(&mut open).collect::<Result<_>>()?;
-    let is_named: Vec<bool> = players.iter().map(PlayerEntry::is_named).collect();
-    introduce(&mut opened, &is_named, schedule, &AtomicBool::new(false), |command, title| {
+    let (patience, weights) = (Duration::from_millis(schedule.patience), WeightsFiles::default());
+    let (mut opened, mut named) = (Vec::new(), Vec::new());
+    for player in players {
+        named.push(!matches!(player, ResolvedPlayer::Program { is_named: false, .. }));
+        opened.push(match player {
+            ResolvedPlayer::BuiltIn { text, config, table } => {
+                let table = if config.needs_table() { Some(tables.get(table.as_deref())?) } else { None };
+                let player = config.prepare_from(tables.setup, table.as_ref(), &weights).context(text)?;
+                BoardPlayer::BuiltIn(Box::new(player))
+            }
+            ResolvedPlayer::Program { command, label, .. } => {
+                BoardPlayer::External(ExternalCommand::new(command, patience, log.map(|log| (log.clone(), label))))
+            }
+        });
+    }
+    introduce(&mut opened, &named, schedule, &AtomicBool::new(false), |command, title| {
         status!("{command}: {title}");
     })?;
     Ok(opened)
@@ -134,18 +196,48 @@ struct BoardTables<'a> {
     setup: GameSetup,
     /// The table of players without their own table.
     default: Option<&'a Path>,
-    open: Vec<(Option<PathBuf>, Distances)>,
+    /// By place.
+    open: Vec<(PathBuf, Distances)>,
 }
 
 impl BoardTables<'_> {
     /// Returns the distances of a table, or of the default table without a name.
     fn get(&mut self, name: Option<&Path>) -> Result<Distances> {
         let name = name.or(self.default);
-        if let Some((_, distances)) = self.open.iter().find(|(open, _)| open.as_deref() == name) {
+        let path = table_path(self.ctx, self.setup.board, name, Coverage::Complete)?;
+        let place = path.canonicalize().unwrap_or(path);
+        if let Some((_, distances)) = self.open.iter().find(|(open, _)| *open == place) {
             return Ok(distances.clone());
         }
         let opened = distances(self.ctx, self.setup.board, name, Coverage::Complete)?;
-        self.open.push((name.map(Path::to_owned), opened.clone()));
+        self.open.push((place, opened.clone()));
         Ok(opened)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args as _, Command, FromArgMatches};
+    use sternhalma_builder::TableBuilder;
+    use sternhalma_data::{Prefix, RuleSet};
+
+    use super::*;
+    use crate::tables_dir::TablesArgs;
+
+    #[test]
+    fn a_table_with_several_names_is_opened_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let setup = GameSetup { board: Board::new(4, 1).unwrap(), rules: RuleSet::Paper, ply_limit: 100 };
+        let path = dir.path().join("4x4-1.sht");
+        TableBuilder::new(Prefix::whole(setup.board)).threads(1).build(&path, &()).unwrap();
+        let words = ["sternhalma", "--tables", dir.path().to_str().unwrap()];
+        let matches = TablesArgs::augment_args(Command::new("sternhalma")).get_matches_from(words);
+        let tables = TablesArgs::from_arg_matches(&matches).unwrap();
+        let ctx = CommandContext::new(tables, "", || Command::new("sternhalma"));
+        let mut tables = BoardTables { ctx: &ctx, setup, default: None, open: Vec::new() };
+        for name in [None, Some(Path::new("4x4-1")), Some(Path::new("4x4-1.sht")), Some(&*path)] {
+            tables.get(name).unwrap();
+        }
+        assert_eq!(tables.open.len(), 1);
     }
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use sternhalma_ggp::arena::{Budget, SeriesEstimate, SeriesInfo, SeriesReport, Standings};
 
 use super::args::{ESTIMATE_TIME, PlayArgs};
-use super::open::open;
+use super::open::{ResolvedTournament, open, resolve};
 use crate::args::tournament::{PlayerEntry, TournamentOptions};
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, status};
@@ -21,7 +21,14 @@ pub fn run(
     flags: TournamentOptions,
     series: &TournamentOptions,
 ) -> Result<CommandOutcome> {
-    let games = selected_games(args, flags, series)?;
+    if !args.plan && args.run.debug.is_some() {
+        bail!("--debug records the protocol of external programs, and the players of a series file are policies");
+    }
+    let mut games = Vec::new();
+    // An error of a later game comes before the first game is played.
+    for (name, options) in selected_games(args, flags, series)? {
+        games.push((name.clone(), resolve(options, args.shard).context(name)?));
+    }
     if args.plan { estimate(ctx, args, games) } else { play(ctx, args, &series.series_info(), games) }
 }
 
@@ -67,22 +74,19 @@ fn play(
     ctx: &CommandContext,
     args: &PlayArgs,
     info: &SeriesInfo,
-    games: Vec<(String, TournamentOptions)>,
+    games: Vec<(String, ResolvedTournament)>,
 ) -> Result<CommandOutcome> {
     let dir = args.run.log.as_deref();
-    if args.run.protocol_log()?.is_some() {
-        bail!("--debug records the protocol of external programs, and the players of a series file are policies");
-    }
     if let Some(dir) = dir {
         std::fs::create_dir_all(dir).with_context(|| format!("{}: cannot create the directory", dir.display()))?;
     }
     let stop = ctx.stop()?;
     let count = games.len();
     let mut results = Vec::new();
-    for (name, options) in games {
+    for (name, resolved) in games {
         let play = || -> Result<Standings> {
             let memory = args.run.memory.budget();
-            let tournament = open(ctx, options.resolve(args.shard)?, &memory, None)?;
+            let tournament = open(ctx, resolved, &memory, None)?;
             status!("{name}: {} games", tournament.schedule().total());
             let log = dir.map(|dir| log(dir, &name));
             let progress = GamesProgress::new(tournament.schedule().total());
@@ -129,13 +133,13 @@ pub fn print(info: &SeriesInfo, results: Vec<(String, Standings)>, json: bool) -
     output::answer(json, &report, || report.text())
 }
 
-fn estimate(ctx: &CommandContext, args: &PlayArgs, games: Vec<(String, TournamentOptions)>) -> Result<CommandOutcome> {
+fn estimate(ctx: &CommandContext, args: &PlayArgs, games: Vec<(String, ResolvedTournament)>) -> Result<CommandOutcome> {
     let (stop, threads) = (ctx.stop()?, args.run.threads());
     let time = ESTIMATE_TIME / games.len() as u32;
     let mut estimates = Vec::new();
-    for (name, options) in games {
+    for (name, resolved) in games {
         let estimate = || -> Result<_> {
-            let tournament = open(ctx, options.resolve(args.shard)?, &args.run.memory.budget(), None)?;
+            let tournament = open(ctx, resolved, &args.run.memory.budget(), None)?;
             let log = args.run.log.as_deref().map(|dir| log(dir, &name));
             let estimate = tournament.estimate(log.as_deref(), threads, &stop, time)?;
             Ok((name.clone(), tournament.schedule().pairings.len(), estimate))

@@ -8,7 +8,7 @@ use sternhalma_ggp::MemoryBudget;
 use sternhalma_ggp::arena::{Standings, Tournament, standings_text};
 
 use super::args::{ESTIMATE_TIME, PlayArgs, RunArgs};
-use super::open::open;
+use super::open::{open, resolve};
 use crate::args::tournament::TournamentOptions;
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, counted, status};
@@ -20,10 +20,10 @@ pub fn run(ctx: &CommandContext, args: &PlayArgs, options: TournamentOptions) ->
     if !args.game.is_empty() || args.all {
         bail!("--game and --all select from a series file, and this is one tournament");
     }
-    let spec = options.resolve(args.shard)?;
-    let protocol = if args.plan { None } else { args.run.protocol_log()? };
+    let resolved = resolve(options, args.shard)?;
+    let protocol = if args.plan { None } else { args.run.protocol_log(&resolved)? };
     let memory = args.run.memory.budget();
-    let tournament = open(ctx, spec, &memory, protocol.as_ref())?;
+    let tournament = open(ctx, resolved, &memory, protocol.as_ref())?;
     if args.plan {
         let (log, stop) = (args.run.log.as_deref(), ctx.stop()?);
         let estimate = tournament.estimate(log, args.run.threads(), &stop, ESTIMATE_TIME)?;

@@ -141,6 +141,11 @@ impl ExternalPlayer {
         ExternalPlayer { trace, ..self }
     }
 
+    /// Sets the name of the player in the log of the protocol.
+    pub fn set_traced_name(&self, name: &str) {
+        self.trace.iter().for_each(|trace| trace.set_player(name));
+    }
+
     /// Sets the time in which the program must become ready for a game
     /// (default 60 s).
     #[must_use]

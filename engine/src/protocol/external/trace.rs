@@ -32,7 +32,9 @@ impl ProtocolLog {
 
     /// Returns the part of the log of one process of a player.
     pub fn of(&self, player: &str) -> ProtocolTrace {
-        ProtocolTrace { log: self.clone(), player: player.replace(char::is_control, " "), game: Arc::default() }
+        let trace = ProtocolTrace { log: self.clone(), player: Arc::default(), game: Arc::default() };
+        trace.set_player(player);
+        trace
     }
 
     /// Checks that all lines could be written.
@@ -64,7 +66,7 @@ impl ProtocolLog {
 #[derive(Clone, Debug)]
 pub struct ProtocolTrace {
     log: ProtocolLog,
-    player: String,
+    player: Arc<Mutex<String>>,
     game: Arc<AtomicU64>,
 }
 
@@ -74,13 +76,23 @@ impl ProtocolTrace {
         self.game.store(number, Relaxed);
     }
 
+    /// Sets the name of the player.
+    pub fn set_player(&self, player: &str) {
+        *self.player.lock().unwrap_or_else(PoisonError::into_inner) = player.replace(char::is_control, " ");
+    }
+
+    fn add(&self, direction: char, line: &str) {
+        let player = self.player.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        self.log.add(self.game.load(Relaxed), &player, direction, line);
+    }
+
     /// Adds lines that were sent to the program.
     pub fn sent(&self, lines: &str) {
-        lines.lines().for_each(|line| self.log.add(self.game.load(Relaxed), &self.player, '>', line));
+        lines.lines().for_each(|line| self.add('>', line));
     }
 
     /// Adds a line that came from the program.
     pub fn received(&self, line: &str) {
-        self.log.add(self.game.load(Relaxed), &self.player, '<', line);
+        self.add('<', line);
     }
 }
