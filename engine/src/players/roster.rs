@@ -335,8 +335,7 @@ mod tests {
         }
         // Numbers have the same forms on boards and on rulesheets.
         for text in ["2", "+2", "1_0", "0x2", "'2'", "_2", "2_", "1__0", "2.0"] {
-            let [lanes, n] = [format!("nst,lanes={text}"), format!("nst,n={text}")];
-            for policy in [lanes, n] {
+            for policy in ["n", "lanes", "memory", "c"].map(|key| format!("nst,{key}={text}")) {
                 assert_eq!(roster.config(&policy).is_ok(), policy.parse::<Policy>().is_ok(), "{policy}");
             }
         }

@@ -106,7 +106,7 @@ impl fmt::Display for Domain {
     }
 }
 
-/// Parses a number, in which `_` may separate digits, e.g. `1_000`.
+/// Parses a number or a size, in which `_` may separate digits, e.g. `1_000`.
 pub fn number<T: FromStr>(text: &str) -> Option<T> {
     let is_digit = |c: char| c.is_ascii_digit();
     let mut parts = text.split('_').zip(text.split('_').skip(1));

@@ -1,8 +1,6 @@
-//! Games that the arena can play, and what a tournament needs besides its schedule.
+//! Games that the arena can play.
 
 use sternhalma_game::{Game, Rng};
-
-use super::{Contestant, Openings};
 
 /// A game whose moves and openings have a text form.
 pub trait ArenaGame: Game {
@@ -34,22 +32,4 @@ pub struct Opening<S> {
     pub text: String,
     /// The number of plies played so far.
     pub plies: u32,
-}
-
-/// Creates a contestant for the entrant with this index. An error, such as too little memory, ends the run.
-pub type ContestantFactory<'a, G> = dyn Fn(usize) -> Result<Box<dyn Contestant<G>>, String> + Sync + 'a;
-
-/// Returns the goals of a non-terminal state whose result is certain.
-pub type Adjudicator<'a, G> = dyn Fn(&<G as Game>::State) -> Option<Vec<u8>> + Sync + 'a;
-
-/// The game and the contestants of a tournament.
-pub struct TournamentSetup<'a, G: ArenaGame> {
-    /// The game.
-    pub game: &'a G,
-    /// Creates the contestants.
-    pub contestants: &'a ContestantFactory<'a, G>,
-    /// The function that can end a game early, called before each move.
-    pub adjudicator: Option<&'a Adjudicator<'a, G>>,
-    /// The openings, if those of the schedule have been read before.
-    pub openings: Option<&'a Openings<G::State>>,
 }

@@ -53,6 +53,7 @@ mod schedule;
 mod search_record;
 mod series;
 mod session;
+mod setup;
 mod spec;
 mod standings;
 mod table;
@@ -62,7 +63,7 @@ mod tournament;
 pub use budget::{Budget, GameClock, MOVE_NODES, TimeControl, TimeControlError};
 pub use contestant::{Contestant, Fault, FaultKind, PolicyPlayer, Request};
 pub use estimate::TournamentEstimate;
-pub use game::{Adjudicator, ArenaGame, ContestantFactory, Opening, TournamentSetup};
+pub use game::{ArenaGame, Opening};
 pub use lock_step::{LockStepSetup, run_in_lock_step};
 pub use log::{Difference, EntryCheck, GameCheck, GameLog, Log, LogEntry, LogError, RenewHead};
 pub use merge::{MergeError, MergedLogs, merge_directories, merge_logs};
@@ -77,6 +78,7 @@ pub use schedule::{
 };
 pub use search_record::{MoveSearch, SearchValue};
 pub use series::{PublishedResult, SeriesEstimate, SeriesGame, SeriesInfo, SeriesReport};
+pub use setup::{Adjudicator, ContestantFactory, TournamentSetup};
 pub use spec::{Pairings, RoundOptions, SpecError, TournamentSpec};
 pub use standings::{
     EntrantSummary, PairingSummary, RoundSummary, ScoreSummary, Standings, TerminationCounts, TestSummary,

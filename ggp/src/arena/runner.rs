@@ -8,10 +8,11 @@ use sternhalma_mcts::SearchClock;
 
 use super::budget::GameClock;
 use super::contestant::{Contestant, Fault, FaultKind, Request};
-use super::game::{ArenaGame, Opening, TournamentSetup};
+use super::game::{ArenaGame, Opening};
 use super::record::{GameRecord, RoleFault, Termination};
 use super::schedule::{GameId, Schedule};
 use super::session::{GameSession, RoleTask, TaskKind};
+use super::setup::TournamentSetup;
 
 /// Runs a game between contestants and judges their time.
 pub(super) struct GameRunner<'a, G: ArenaGame> {

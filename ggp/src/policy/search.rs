@@ -273,8 +273,8 @@ fn memory(bytes: &mut Option<u64>) -> Field<'_> {
         mebibytes if mebibytes << 20 == bytes => format!("{mebibytes}MiB"),
         _ => bytes.to_string(),
     });
-    Field::new(Domain::Size, text, bytes, |_, text| match text.parse() {
-        Ok(ByteSize(bytes @ 1..)) => Some(Some(bytes)),
+    Field::new(Domain::Size, text, bytes, |_, text| match param_table::number(text) {
+        Some(ByteSize(bytes @ 1..)) => Some(Some(bytes)),
         _ => None,
     })
 }
