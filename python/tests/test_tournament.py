@@ -269,6 +269,8 @@ def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
             sh.tournament(players, **MATCH)
     with pytest.raises(TypeError):
         sh.tournament(["greedy", "random"], openings="startpos", **MATCH)
+    with pytest.raises(sh.TournamentError, match="opening 2: "):
+        sh.tournament(["greedy", "ugi:/nowhere/engine"], openings=["startpos moves a1-a3 e5-e3", "a1"], **MATCH)
     with pytest.raises(sh.NotationError, match="nobody"):
         sh.tournament(["greedy", "nobody"], **MATCH)
     with pytest.raises(sh.ProgramError, match="cannot start"):
