@@ -275,7 +275,7 @@ fn calibrate(
     match out_of_core {
         None => build_in_memory(&path, options, pool, &observer)?,
         Some((params, form)) => {
-            OutOfCoreBuild::new(options, params, form, pool, &observer).run(&path)?;
+            OutOfCoreBuild::new(options, params, form, pool, &observer).run(&path, &options.work_dir_of(&path))?;
         }
     }
     let CalibrationObserver { layers, peak, started, .. } = observer;

@@ -1,5 +1,7 @@
 //! The memory of out-of-core builds, and partition parameters for a memory limit.
 
+use std::ops::RangeInclusive;
+
 use sternhalma_data::board::choose;
 use sternhalma_data::{Encoding, Prefix, TableSpec};
 
@@ -66,23 +68,26 @@ pub fn fit_with_fixed(
     least_fixed: usize,
 ) -> Result<(PartitionParams, usize)> {
     // Estimates may ask for more threads than a pool can have.
-    let threads = threads.min(rayon::max_num_threads());
-    let fit = |threads| params_for(spec, threads, limit, least_fixed).map(|params| (params, threads));
-    if let Some(all) = fit(threads) {
-        return Ok(all);
+    most_threads(threads.min(rayon::max_num_threads()), |threads| params_for(spec, threads, limit, least_fixed))
+        .ok_or_else(|| BuilderError::MemoryLimit { least: least_memory(spec, 1), limit })
+}
+
+/// Returns the largest number of threads, at most `all`, that fits, with what `fit` returns for it. Fewer threads fit
+/// too, because more threads take more memory.
+pub(super) fn most_threads<T>(all: usize, fit: impl Fn(usize) -> Option<T>) -> Option<(T, usize)> {
+    if let Some(found) = fit(all) {
+        return Some((found, all));
     }
-    let mut best = fit(1).ok_or_else(|| BuilderError::MemoryLimit { least: least_memory(spec, 1), limit })?;
-    // More threads take more memory, so bisection finds the largest number.
     // `best` fits, and `too_many` does not.
-    let mut too_many = threads;
+    let (mut best, mut too_many) = ((fit(1)?, 1), all);
     while too_many - best.1 > 1 {
         let middle = best.1 + (too_many - best.1) / 2;
         match fit(middle) {
-            Some(more) => best = more,
+            Some(found) => best = (found, middle),
             None => too_many = middle,
         }
     }
-    Ok(best)
+    Some(best)
 }
 
 /// Returns the parameters with the fewest fixed pieces for which no state needs
@@ -91,7 +96,7 @@ fn params_for(spec: TableSpec, threads: usize, limit: u64, least_fixed: usize) -
     let pieces = spec.prefix.board().pieces();
     // Segments of 32 KiB to 256 KiB.
     let segment_words = 1usize << ((limit / 1024).clamp(32 << 10, 256 << 10) / 8).ilog2();
-    let slice_pieces = Expander::slice_pieces_within(spec.prefix, MAX_SLICES_BYTES.min(limit / 64));
+    let slice_pieces = most_slice_pieces(spec.prefix, limit);
     let candidates = (least_fixed..=pieces.saturating_sub(2)).filter_map(|fixed_pieces| {
         let slice_pieces = slice_pieces.min(pieces - 1 - fixed_pieces);
         let params = PartitionParams { fixed_pieces, slice_pieces, segment_words, spill_bytes: 0 };
@@ -100,6 +105,11 @@ fn params_for(spec: TableSpec, threads: usize, limit: u64, least_fixed: usize) -
     let candidates: Vec<PartitionParams> = candidates.collect();
     let enough = candidates.iter().find(|params| params.spill_bytes >= max_spill(spec.prefix, params.fixed_pieces));
     enough.or(candidates.iter().max_by_key(|params| params.spill_bytes)).copied()
+}
+
+/// Returns the number of pieces of the largest slices that a build within `limit` bytes uses.
+fn most_slice_pieces(prefix: Prefix, limit: u64) -> usize {
+    Expander::slice_pieces_within(prefix, MAX_SLICES_BYTES.min(limit / 64))
 }
 
 /// Returns the same parameters with all remaining memory for spilled states,
@@ -112,8 +122,8 @@ fn with_spill(spec: TableSpec, threads: usize, params: PartitionParams, limit: u
 }
 
 /// Returns the parameters of a build that is resumed, with the partitions that it began with: the number of fixed
-/// pieces, and the words of a segment. The slices, which do not belong to the partitions, have at least `least_slices`
-/// pieces, as far as the partitions allow.
+/// pieces, and the words of a segment. The slices, which do not belong to the partitions, have as many pieces as
+/// `slice_pieces` and the partitions allow.
 ///
 /// # Errors
 /// The smallest limit that suffices, if this one is too small.
@@ -121,22 +131,33 @@ pub fn resume_params(
     spec: TableSpec,
     threads: usize,
     (fixed_pieces, segment_words): (usize, usize),
-    new: PartitionParams,
+    slice_pieces: RangeInclusive<usize>,
     limit: u64,
-    least_slices: usize,
 ) -> std::result::Result<PartitionParams, u64> {
-    if (fixed_pieces, segment_words) == (new.fixed_pieces, new.segment_words) {
-        return Ok(new);
-    }
-    let most = new.slice_pieces.min(spec.prefix.board().pieces() - 1 - fixed_pieces);
-    let least_slices = least_slices.min(most);
+    let most = spec.prefix.board().pieces() - 1 - fixed_pieces;
+    let [least, most] = [slice_pieces.start(), slice_pieces.end()].map(|&pieces| pieces.min(most));
     let with_slices = |slice_pieces| PartitionParams { fixed_pieces, slice_pieces, segment_words, spill_bytes: 0 };
-    let candidates = || (least_slices..=most).rev().map(with_slices);
+    let candidates = || (least..=most).rev().map(with_slices);
     candidates().find_map(|params| with_spill(spec, threads, params, limit)).ok_or_else(|| {
         let needed = candidates().map(|params| memory_without_spill(spec, threads, params)).min().unwrap_or(0);
         // People write limits in whole MiB.
         (needed + MIN_SPILL.div_ceil(7) * 8).next_multiple_of(1 << 20)
     })
+}
+
+/// Returns such parameters for the largest number of threads that the limit allows, at most `threads`.
+///
+/// # Errors
+/// The smallest limit that suffices for one thread, if this one is too small.
+pub(super) fn fit_resumed(
+    spec: TableSpec,
+    threads: usize,
+    partitions: (usize, usize),
+    limit: u64,
+) -> std::result::Result<(PartitionParams, usize), u64> {
+    let fit = |threads| resume_params(spec, threads, partitions, 1..=most_slice_pieces(spec.prefix, limit), limit);
+    let fitting = most_threads(threads.min(rayon::max_num_threads()), |threads| fit(threads).ok());
+    fitting.map_or_else(|| fit(1).map(|params| (params, 1)), Ok)
 }
 
 /// Returns the memory of an out-of-core build without spilled states, in bytes.

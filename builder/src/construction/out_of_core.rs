@@ -16,7 +16,7 @@ use sternhalma_data::table::{Block, LayerTraffic, Provenance};
 use sternhalma_data::{Distance, Table, TableError, TableInfo, TableSpec};
 
 use super::assembly::{TableAssembler, TableCommits, segments_before};
-use super::memory::{batch_size, resume_params};
+use super::memory::batch_size;
 use super::table_builder::TableBuilder;
 use crate::blocks::check_blocks;
 use crate::blocks::write_blocks;
@@ -47,7 +47,7 @@ pub enum BuildOutcome {
 pub(super) struct OutOfCoreBuild<'a> {
     pub storage: Arc<dyn FileSystem>,
     pub options: &'a TableBuilder,
-    /// The parameters of a new build. An unfinished build keeps its partitions.
+    /// The parameters, with the partitions of the layers that exist.
     pub params: PartitionParams,
     /// The form of new layers. Existing ones may have the other form.
     pub form: LayerForm,
@@ -69,31 +69,30 @@ impl<'a> OutOfCoreBuild<'a> {
         OutOfCoreBuild { storage, options, params, form, commit_bytes: COMMIT_BYTES, pool, observer }
     }
 
-    /// Builds the table at `path`, or resumes its build.
-    pub fn run(&self, path: &Path) -> Result<BuildOutcome> {
-        let work_dir = self.options.work_dir_of(path);
-        if self.options.restart || !WorkDir::exists(&work_dir) {
-            // Fails before anything is changed. A work directory may belong to a finished build,
-            // whose table exists; `is_complete` decides below.
-            NewTable::check(path, self.options.overwrite)?;
-        }
-        let locked = LockedDir::open(&self.storage, &work_dir)?;
+    /// Builds the table at `path` with this work directory, or resumes its build.
+    pub fn run(&self, path: &Path, work_dir: &Path) -> Result<BuildOutcome> {
+        let params = self.params;
+        let locked = LockedDir::open(&self.storage, work_dir)?;
         let begun = if self.options.restart { None } else { locked.manifest(self.options.spec)? };
-        let mut work = match begun {
-            Some(manifest) => locked.resume(manifest),
-            None => {
-                self.check_no_parts(&work_dir)?;
-                // The work directory may exist without a manifest: then nothing is checked yet.
-                NewTable::check(path, self.options.overwrite)?;
-                locked.start(self.options.spec, self.params)?
-            }
-        };
-        if self.is_complete(path, work.id()) {
+        // A work directory may belong to a finished build, whose table exists.
+        if begun.as_ref().is_some_and(|manifest| self.is_complete(path, manifest.id())) {
             self.make_durable(path)?;
-            work.dir.clear()?;
+            locked.clear()?;
             return Ok(BuildOutcome::AlreadyComplete);
         }
-        let params = self.resume_params(&work)?;
+        let mut work = match begun {
+            Some(manifest) if manifest.partitioning() == (params.fixed_pieces, params.segment_words) => {
+                locked.resume(manifest)
+            }
+            // The layers appeared after the parameters were chosen.
+            Some(_) if locked.has_layers() => return Err(BuilderError::WorkDirInUse { path: locked.path }),
+            _ => {
+                self.check_no_parts(work_dir)?;
+                // The work directory may exist without a manifest: then nothing is checked yet.
+                NewTable::check(path, self.options.overwrite)?;
+                locked.start(self.options.spec, params)?
+            }
+        };
         let journal_path = work.dir.journal_path();
         let EarlierJournal { committed: journal, has_remainder } =
             Journal::open(&self.storage, &journal_path, work.fingerprint())?;
@@ -144,15 +143,6 @@ impl<'a> OutOfCoreBuild<'a> {
         // Dropping the new table removes its temporary file.
         drop(NewTable::create_in(&self.storage, path, true)?);
         self.storage.sync_directory(parent_directory(path)).map_err(BuilderError::file(path, "write"))
-    }
-
-    /// Returns the parameters with the partitioning that the build began with.
-    /// The memory limit must suffice for the build.
-    fn resume_params(&self, work: &WorkDir) -> Result<PartitionParams> {
-        let (threads, limit) = (self.pool.current_num_threads(), self.options.memory_limit);
-        let recorded = work.manifest().partitioning();
-        resume_params(self.options.spec, threads, recorded, self.params, limit, 1)
-            .map_err(|least| BuilderError::WorkDirMemory { path: work.dir.path.clone(), least, limit })
     }
 
     fn partitioning(&self, params: PartitionParams) -> Partitioning {

@@ -6,11 +6,11 @@ use sternhalma_data::table::write::NewTable;
 use sternhalma_data::{Table, TableSpec};
 
 use super::in_memory::build_in_memory;
-use super::memory::{fit_to_limit, memory_with_spill};
+use super::memory::{fit_resumed, fit_to_limit, memory_with_spill, most_threads};
 use super::out_of_core::{BuildOutcome, OutOfCoreBuild};
 use super::table_builder::TableBuilder;
 use crate::error::{BuilderError, Result};
-use crate::external::{PartitionParams, WorkDir};
+use crate::external::{Manifest, PartitionParams, WorkDir};
 use crate::observer::Observer;
 use crate::options::{BuildMode, LayerForm};
 use crate::process::{thread_count, thread_pool};
@@ -67,12 +67,14 @@ pub struct BuildPlan {
     has_work_dir: bool,
     /// Whether the build resumes unfinished work if it is out of core.
     resumes: bool,
+    /// Whether the unfinished work has layers, whose partitions the build keeps.
+    has_layers: bool,
     existing: Option<Table>,
     mode: ModeChoice,
     threads: usize,
     memory: u64,
-    /// The partitions of a new build out of core, if the memory limit allows one.
-    params: Option<PartitionParams>,
+    /// The partitions of a build out of core, if the memory limit allows one.
+    pub(super) params: Option<PartitionParams>,
     /// The form of layers, if the build is out of core.
     pub(super) form: LayerForm,
     table_bytes: u64,
@@ -83,7 +85,8 @@ impl TableBuilder {
     /// Resolves how the table at `path` is built now.
     ///
     /// # Errors
-    /// If the table has no mirrored form and one is requested.
+    /// If the table has no mirrored form and one is requested, or if the unfinished work that the build would resume is
+    /// damaged or of another table.
     pub fn plan(&self, path: impl AsRef<Path>) -> Result<BuildPlan> {
         let path = path.as_ref().to_owned();
         let layout = self.spec.layout()?;
@@ -98,15 +101,19 @@ impl TableBuilder {
         if resumes && matches!(mode.reason, ModeReason::Memory { .. }) {
             mode = ModeChoice { mode: BuildMode::OutOfCore, reason: ModeReason::WorkDirExists };
         }
+        let begun = match mode.mode {
+            BuildMode::OutOfCore if resumes => Manifest::with_layers(&work_dir, self.spec)?,
+            _ => None,
+        };
         let (threads, memory, params) = match mode.mode {
             BuildMode::InMemory => {
-                let fitting = if self.mode.is_some() { self.threads_in_memory(all) } else { Some(all) };
+                let fits = |&threads: &usize| self.mode.is_none() || self.memory_with(threads) <= self.memory_limit;
+                let fitting = most_threads(all, |threads| Some(threads).filter(fits)).map(|(threads, _)| threads);
                 (fitting.unwrap_or(all), self.memory_with(fitting.unwrap_or(1)), None)
             }
-            BuildMode::OutOfCore => match fit_to_limit(self.spec, all, self.memory_limit) {
+            BuildMode::OutOfCore => match self.fit_out_of_core(all, begun.as_ref()) {
                 Ok((params, threads)) => (threads, memory_with_spill(self.spec, threads, params), Some(params)),
-                Err(BuilderError::MemoryLimit { least, .. }) => (all, least, None),
-                Err(_) => (all, 0, None),
+                Err(least) => (all, least, None),
             },
         };
         Ok(BuildPlan {
@@ -116,6 +123,7 @@ impl TableBuilder {
             work_dir,
             has_work_dir,
             resumes,
+            has_layers: begun.is_some(),
             existing: existing.filter(is_same),
             mode,
             threads,
@@ -153,23 +161,23 @@ impl TableBuilder {
         memory_needed(self.spec, self.symmetry().as_ref(), threads)
     }
 
-    /// Returns the largest number of threads, at most `all`, that the memory limit allows in memory, or `None` if it
-    /// allows none.
-    fn threads_in_memory(&self, all: usize) -> Option<usize> {
-        if self.memory_with(1) > self.memory_limit {
-            return None;
+    /// Returns the partitions of a build out of core, which are those of a build that has begun, and the largest number
+    /// of threads that the memory limit allows, at most `all`.
+    ///
+    /// # Errors
+    /// The smallest limit that suffices, or 0 if there is none.
+    fn fit_out_of_core(
+        &self,
+        all: usize,
+        begun: Option<&Manifest>,
+    ) -> std::result::Result<(PartitionParams, usize), u64> {
+        match begun {
+            Some(begun) => fit_resumed(self.spec, all, begun.partitioning(), self.memory_limit),
+            None => fit_to_limit(self.spec, all, self.memory_limit).map_err(|error| match error {
+                BuilderError::MemoryLimit { least, .. } => least,
+                _ => 0,
+            }),
         }
-        // More threads take more memory. `fits` threads fit, and more than `most` do not.
-        let (mut fits, mut most) = (1, all);
-        while fits < most {
-            let middle = fits + (most - fits).div_ceil(2);
-            if self.memory_with(middle) <= self.memory_limit {
-                fits = middle;
-            } else {
-                most = middle - 1;
-            }
-        }
-        Some(fits)
     }
 
     /// Returns the form of the layers of an out-of-core build. The work files of an unfinished build count as free space.
@@ -272,9 +280,11 @@ impl BuildPlan {
             ModeChoice { reason: ModeReason::Requested, .. } => self.memory <= self.options.memory_limit,
             _ => true,
         };
+        let (least, limit) = (self.memory, self.options.memory_limit);
         match suffices {
             true => Ok(()),
-            false => Err(BuilderError::MemoryLimit { least: self.memory, limit: self.options.memory_limit }),
+            false if self.has_layers => Err(BuilderError::WorkDirMemory { path: self.work_dir.clone(), least, limit }),
+            false => Err(BuilderError::MemoryLimit { least, limit }),
         }
     }
 
@@ -289,7 +299,14 @@ impl BuildPlan {
         self.check_limit()?;
         let pool = &thread_pool(self.threads)?;
         match self.params {
-            Some(params) => OutOfCoreBuild::new(&self.options, params, self.form, pool, observer).run(&self.path),
+            Some(params) => {
+                if !self.resumes {
+                    // Fails before anything is changed.
+                    NewTable::check(&self.path, self.options.overwrite)?;
+                }
+                let build = OutOfCoreBuild::new(&self.options, params, self.form, pool, observer);
+                build.run(&self.path, &self.work_dir)
+            }
             None => build_in_memory(&self.path, &self.options, pool, observer).map(|()| BuildOutcome::Built),
         }
     }

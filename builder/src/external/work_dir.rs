@@ -23,7 +23,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use sternhalma_data::table::fs::{AtomicFile, FileSystem, RandomAccessFile};
+use sternhalma_data::table::fs::{AtomicFile, FileSystem, OsFileSystem, RandomAccessFile};
 use sternhalma_data::table::{Zstd, checksum};
 use sternhalma_data::{Encoding, TableSpec};
 
@@ -92,6 +92,26 @@ impl Manifest {
     fn new(id: String, spec: TableSpec, params: PartitionParams) -> Manifest {
         let PartitionParams { fixed_pieces, segment_words, .. } = params;
         Manifest { format: FORMAT, id, spec, fixed_pieces, segment_words, member: None, resumes: 0 }
+    }
+
+    /// Returns the manifest of the build of `spec` whose layers are in a directory, which need not be locked. Returns
+    /// `None` if there is no layer.
+    ///
+    /// # Errors
+    /// If the manifest cannot be read, or the layers are of another table.
+    pub fn with_layers(dir: &Path, spec: TableSpec) -> Result<Option<Manifest>> {
+        if !any_layer(dir) {
+            return Ok(None);
+        }
+        match read_manifest_in(&*OsFileSystem::shared(), dir, spec)? {
+            Some(manifest) if manifest.spec != spec => Err(manifest.mismatch(dir, spec)),
+            manifest => Ok(manifest),
+        }
+    }
+
+    /// Returns the error that the layers in a directory are not of the requested table.
+    fn mismatch(&self, dir: &Path, requested: TableSpec) -> BuilderError {
+        BuilderError::WorkDirMismatch { path: dir.to_owned(), found: self.spec, requested }
     }
 
     /// Returns the table to build.
@@ -247,10 +267,7 @@ impl LockedDir {
     /// any layer, which a finished build leaves.
     pub fn manifest(&self, spec: TableSpec) -> Result<Option<Manifest>> {
         match read_manifest_in(&*self.storage, &self.path, spec)? {
-            Some(manifest) if manifest.spec != spec && self.has_layers() => {
-                let (path, found) = (self.path.clone(), manifest.spec);
-                Err(BuilderError::WorkDirMismatch { path, found, requested: spec })
-            }
+            Some(manifest) if manifest.spec != spec && self.has_layers() => Err(manifest.mismatch(&self.path, spec)),
             manifest => Ok(manifest.filter(|manifest| manifest.spec == spec)),
         }
     }

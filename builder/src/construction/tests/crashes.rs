@@ -16,7 +16,7 @@ use crate::construction::out_of_core::OutOfCoreBuild;
 use crate::error::Result;
 use crate::external::{LockedDir, PartitionParams};
 use crate::faults::{Crash, Fault, Faults};
-use crate::{BuildOutcome, BuilderError, LayerForm, TableBuilder, Verifier};
+use crate::{BuildMode, BuildOutcome, BuildPlan, BuilderError, LayerForm, TableBuilder, Verifier};
 
 /// Several classes and segments. All spilled states go to disk.
 const PARAMS: PartitionParams = PartitionParams { fixed_pieces: 1, slice_pieces: 1, segment_words: 1, spill_bytes: 0 };
@@ -81,7 +81,8 @@ impl CrashSite {
     ) -> Result<BuildOutcome> {
         let storage: Arc<dyn FileSystem> = Arc::<Faults>::clone(faults);
         let (form, commit_bytes) = (self.form, self.commit_bytes);
-        OutOfCoreBuild { storage, options, params, form, commit_bytes, pool: &POOL, observer: &() }.run(&self.table())
+        OutOfCoreBuild { storage, options, params, form, commit_bytes, pool: &POOL, observer: &() }
+            .run(&self.table(), &self.work_dir())
     }
 
     /// Returns the changes of an undisturbed build.
@@ -635,26 +636,61 @@ fn a_restart_discards_unfinished_work() {
     site.assert_finished("restarted");
 }
 
+/// Returns the plan to continue the build of this site out of core.
+fn resuming(site: &CrashSite, limit: u64, threads: usize) -> BuildPlan {
+    let builder = site.options().mode(BuildMode::OutOfCore).memory_limit(limit).threads(threads);
+    builder.layer_form(site.form).plan(site.table()).unwrap()
+}
+
 #[test]
 fn resumed_work_keeps_its_partitions_if_the_memory_suffices() {
     let site = CrashSite::new();
     site.begin();
-    let params = PartitionParams { fixed_pieces: 0, slice_pieces: 2, segment_words: 64, spill_bytes: 1 << 20 };
     let begun = site.files();
-    let options = site.options().memory_limit(2 << 20);
-    let error = site.build_with(&Faults::new(Fault::Nothing), &options, params).unwrap_err();
+    let error = resuming(&site, 2 << 20, 1).check().unwrap_err();
     let BuilderError::WorkDirMemory { least, limit, .. } = error else { panic!("{error}") };
     assert_eq!(limit, 2 << 20);
     // The number that the message names suffices, and a smaller one does not.
-    let with = |limit, fault| site.build_with(&Faults::new(fault), &site.options().memory_limit(limit), params);
-    assert!(matches!(with(least - (1 << 20), Fault::Nothing), Err(BuilderError::WorkDirMemory { .. })));
+    let refused = resuming(&site, least - (1 << 20), 1);
+    for refused in [refused.check(), refused.run(&()).map(drop)] {
+        assert!(matches!(refused, Err(BuilderError::WorkDirMemory { .. })), "{refused:?}");
+    }
     assert_eq!(site.files(), begun);
-    assert!(!matches!(with(least, Fault::Crash(0, Crash::Killed)), Err(BuilderError::WorkDirMemory { .. })));
-    let faults = Faults::new(Fault::Nothing);
-    assert_eq!(site.build_with(&faults, &site.options(), params).unwrap(), BuildOutcome::Built);
-    assert!(!faults.changes().iter().any(|change| change == "rename layer-000"), "layers are built once");
-    assert_eq!(Table::open(site.table()).unwrap().provenance().resumes, 1);
+    let layer = std::fs::metadata(site.work_dir().join("layer-000")).unwrap().modified().unwrap();
+    let plan = resuming(&site, least, 1);
+    plan.check().unwrap();
+    let crashing = site.build_with(&Faults::new(Fault::Crash(40, Crash::Killed)), &plan.options, plan.params.unwrap());
+    crashing.unwrap_err();
+    let left = std::fs::metadata(site.work_dir().join("layer-000")).unwrap().modified().unwrap();
+    assert_eq!(left, layer, "layers are built once");
+    assert_eq!(plan.run(&()).unwrap(), BuildOutcome::Built);
+    assert_eq!(Table::open(site.table()).unwrap().provenance().resumes, 2);
     site.assert_finished("with other parameters");
+}
+
+#[test]
+fn a_resumed_build_is_planned_for_the_partitions_that_it_began_with() {
+    let site = CrashSite::new();
+    let params = PartitionParams { fixed_pieces: 0, segment_words: 1 << 17, ..PARAMS };
+    let faults = Faults::new(Fault::Crash(40, Crash::Killed));
+    site.build_with(&faults, &site.options(), params).unwrap_err();
+    assert!(site.files().contains("work/layer-000"), "{:?}", site.files());
+    let error = resuming(&site, 1 << 20, 8).check().unwrap_err();
+    let BuilderError::WorkDirMemory { least, .. } = error else { panic!("{error}") };
+    let [of_one, of_all] = [1, 8].map(|threads| {
+        let plan = resuming(&site, 1 << 30, threads);
+        assert_eq!(plan.threads(), threads);
+        plan.memory()
+    });
+    assert!(of_one <= least && of_one < of_all);
+    let plan = resuming(&site, least.max(of_one.midpoint(of_all)), 8);
+    assert!((1..8).contains(&plan.threads()), "{plan:?}");
+    let planned = plan.params.unwrap();
+    assert_eq!((planned.fixed_pieces, planned.segment_words), (params.fixed_pieces, params.segment_words));
+    assert_eq!(plan.run(&()).unwrap(), BuildOutcome::Built);
+    let table = Table::open(site.table()).unwrap();
+    assert_eq!((table.provenance().threads, table.provenance().resumes), (plan.threads(), 1));
+    site.assert_finished("with fewer threads");
 }
 
 #[test]

@@ -67,7 +67,7 @@ impl Comparison {
         for form in LayerForm::ALL {
             let storage = Arc::clone(&storage);
             let build = OutOfCoreBuild { storage, options, params, form, commit_bytes: 300, pool, observer: &() };
-            assert_eq!(build.run(&self.out_of_core()).unwrap(), BuildOutcome::Built);
+            assert_eq!(build.run(&self.out_of_core(), &self.work_dir()).unwrap(), BuildOutcome::Built);
             self.assert_same((params, form));
         }
     }

@@ -251,7 +251,8 @@ impl ClusterProcess<'_> {
         let own = owner_memory(spec, PartitionParams { fixed_pieces, segment_words, ..self.params });
         let limit = self.memory_limit.saturating_sub(own);
         // All processes need slices of the same size, but may have different numbers of threads.
-        resume_params(spec, threads, partitions, self.params, limit, self.params.slice_pieces)
+        let slice_pieces = self.params.slice_pieces;
+        resume_params(spec, threads, partitions, slice_pieces..=slice_pieces, limit)
             .map_err(|least| least.saturating_add(own).next_multiple_of(1 << 20))
             .map_err(|least| BuilderError::WorkDirMemory { path: work_dir.to_owned(), least, limit: self.memory_limit })
     }
