@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use anyhow::{Context, Result};
 use sternhalma_builder::Verifier;
-use sternhalma_data::{Table, TableOptions};
+use sternhalma_data::Table;
 use sternhalma_files::{OutputFile, stop_waiting};
 
 use crate::progress::ProgressDisplay;
-use crate::tables_dir::{self, TablesArgs};
+use crate::tables_dir::TablesArgs;
 
 /// The tables directory, the version of the program, and the stop flag of a command.
 #[derive(Clone)]
@@ -60,27 +60,18 @@ impl CommandContext {
     /// Opens the table that a user names. Each block is checked against its
     /// checksum before its first use.
     pub fn open_table(&self, name: &Path) -> Result<Table> {
-        self.open_with(name, Table::options().verify_blocks(true))
+        self.tables.open(name, Table::options().verify_blocks(true))
     }
 
     /// Opens the table that a user names and checks only its header.
     pub fn open_unchecked(&self, name: &Path) -> Result<Table> {
-        self.open_with(name, Table::options())
+        self.tables.open(name, Table::options())
     }
 
     /// Opens the table that a user names and checks all of its blocks at once.
     /// Later look-ups check nothing. Commands that read the whole table use this.
     pub fn open_verified(&self, name: &Path) -> Result<Table> {
         verified(self.open_unchecked(name)?)
-    }
-
-    /// Opens the table that a user names as [`open_verified`](CommandContext::open_verified) does, for a search.
-    pub fn open_for_search(&self, name: &Path) -> Result<Table> {
-        verified(self.tables.open_for_search(&self.tables.find(name)?)?)
-    }
-
-    fn open_with(&self, name: &Path, options: TableOptions) -> Result<Table> {
-        tables_dir::open(&self.tables.find(name)?, options.load_budget(self.tables.load_budget()))
     }
 }
 
@@ -101,7 +92,7 @@ fn watch_other_signals(_: &Arc<AtomicBool>) -> std::io::Result<()> {
 }
 
 /// Checks all blocks of a table.
-fn verified(table: Table) -> Result<Table> {
+pub fn verified(table: Table) -> Result<Table> {
     Verifier::new(&table).check(&())?;
     Ok(table)
 }

@@ -1,8 +1,6 @@
 //! The directory in which tables are kept.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 use bytesize::ByteSize;
@@ -10,7 +8,7 @@ use clap::Args;
 use indicatif::HumanBytes;
 use sternhalma_builder::{check_memory, total_memory};
 use sternhalma_data::table::{Coverage, Layout, TablesDir, find_table, parse_table_name, table_name, tables_dir};
-use sternhalma_data::{Board, Encoding, Prefix, Table, TableError, TableOptions};
+use sternhalma_data::{Board, Encoding, Prefix, Table, TableOptions};
 use sternhalma_ggp::messages::nearest;
 
 use crate::output::status;
@@ -62,21 +60,13 @@ impl TablesArgs {
         Ok(TablesDir::new(self.dir()?))
     }
 
-    /// Returns the path of the best table of a board. A table whose contents do not match its name is passed over, with
-    /// a notice.
+    /// Opens the best table of a board. A table whose contents do not match its name is passed over, with a notice.
     ///
     /// # Errors
     ///
-    /// Fails if the directory is unknown or cannot be read.
-    pub fn lookup(&self, board: Board, coverage: Coverage) -> Result<Option<PathBuf>> {
-        static NOTICED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-        let misnamed = |error: &TableError| {
-            let error = error.to_string();
-            if NOTICED.lock().unwrap_or_else(PoisonError::into_inner).insert(error.clone()) {
-                status!("passed over {error}");
-            }
-        };
-        Ok(self.directory()?.lookup(board, coverage, misnamed)?)
+    /// Fails if the directory is unknown or cannot be read, or if the default table of the board is damaged.
+    pub fn lookup(&self, board: Board, coverage: Coverage) -> Result<Option<Table>> {
+        Ok(self.directory()?.lookup(board, coverage, |error| status!("passed over {error}"))?)
     }
 
     /// Returns the memory for the part of a table nearest the goal, in bytes.
@@ -160,36 +150,62 @@ impl TablesArgs {
         format!("`{command}`")
     }
 
-    /// Opens a table for a search, which reads it at random. Without a given budget, as much of the file as fits in a
-    /// quarter of the memory is loaded; if that memory is not available, a notice says so and the table stays on disk.
+    /// Opens the table that a user names, and loads as much of it into memory as the options of the command line say.
     ///
     /// # Errors
     ///
-    /// Fails if the memory of a given budget is not available, or the table cannot be opened.
-    pub fn open_for_search(&self, path: &Path) -> Result<Table> {
-        let options = Table::options();
-        let loading = options.load_budget(self.load_budget.map_or(total_memory() / 4, |given| given.as_u64()));
-        match (self.load_budget, check_memory(loading.memory(path))) {
-            (None, Err(shortage)) => {
+    /// Fails if there is no such table, the memory is not available, or the table cannot be opened.
+    pub fn open(&self, name: &Path, options: TableOptions) -> Result<Table> {
+        self.load(self.open_mapped(name)?, options)
+    }
+
+    /// Opens the table that a user names, and leaves it on disk.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such table, or it cannot be opened.
+    pub fn open_mapped(&self, name: &Path) -> Result<Table> {
+        Ok(Table::options().open_found(&self.find(name)?, name)?)
+    }
+
+    /// Loads an open table as [`open`](TablesArgs::open) does.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the memory is not available.
+    pub fn load(&self, table: Table, options: TableOptions) -> Result<Table> {
+        let options = options.load_budget(self.load_budget());
+        check_loading(table.path(), options)?;
+        Ok(table.with_loading(options)?)
+    }
+
+    /// Loads an open table for a search, which reads it at random. Without a given budget, as much of the file as fits in
+    /// a quarter of the memory is loaded; if that memory is not available, a notice says so and the table stays on disk.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the memory of a given budget is not available.
+    pub fn load_for_search(&self, table: Table) -> Result<Table> {
+        if self.load_budget.is_some() {
+            return self.load(table, Table::options());
+        }
+        let loading = Table::options().load_budget(total_memory() / 4);
+        match check_memory(loading.memory(table.path())) {
+            Ok(()) => Ok(table.with_loading(loading)?),
+            Err(shortage) => {
                 status!(
                     "{}: the table stays on disk, so that look-ups are slower: {shortage}; free some memory, or give --load-budget",
-                    path.display()
+                    table.path().display()
                 );
-                open(path, options)
+                Ok(table)
             }
-            _ => open(path, loading),
         }
     }
 }
 
-/// Opens a table and loads as much of it into memory as its settings say.
-///
-/// # Errors
-///
-/// Fails if the memory is not available, or the table cannot be opened.
-pub fn open(path: &Path, options: TableOptions) -> Result<Table> {
-    advise(check_memory(options.memory(path)), "give a smaller --load-budget or free some memory")?;
-    Ok(options.open(path)?)
+/// Tests that the memory is available into which these settings load a table.
+fn check_loading(path: &Path, options: TableOptions) -> Result<()> {
+    advise(check_memory(options.memory(path)), "give a smaller --load-budget or free some memory")
 }
 
 /// Returns the largest prefix of a board that has at most a number of states.
@@ -214,10 +230,10 @@ mod tests {
     fn the_memory_of_the_given_settings_is_checked() {
         let file = tempfile::NamedTempFile::new().unwrap();
         file.as_file().set_len(1 << 42).unwrap();
-        let error = |options| open(file.path(), options).unwrap_err().to_string();
-        let loading = error(Table::options().load_budget(1 << 42));
+        let checked = |options| check_loading(file.path(), options);
+        let loading = checked(Table::options().load_budget(1 << 42)).unwrap_err().to_string();
         assert!(loading.ends_with("give a smaller --load-budget or free some memory"), "{loading}");
-        assert!(!error(Table::options()).contains("--load-budget"));
+        checked(Table::options()).unwrap();
     }
 
     #[test]

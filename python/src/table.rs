@@ -52,13 +52,7 @@ pub fn open(py: Python<'_>, path: PathBuf, checked: bool, load_budget: u64) -> P
         let text = format!("{}: {error}; give a smaller load_budget or free some memory", found.display());
         exceptions::OutOfMemory::new_err(text)
     })?;
-    let is_named = found != path;
-    let table = py.detach(|| options.open(found));
-    let table = table.map_err(table_error)?;
-    if is_named {
-        let name = table.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        table.check_name(&name).map_err(table_error)?;
-    }
+    let table = py.detach(|| options.open_found(&found, &path)).map_err(table_error)?;
     let table = Mutex::new(Some(Arc::new(table)));
     Ok(Table { table, checked, all_checked: OnceLock::new() })
 }

@@ -95,8 +95,7 @@ impl TableStore {
         all.remove(name);
         let loaded: u64 = all.values().map(|open| open.table.loaded_bytes()).sum();
         let options = Table::options().verify_blocks(true).load_budget(self.load_budget.saturating_sub(loaded));
-        let table = Arc::new(options.open(path)?);
-        table.check_name(name)?;
+        let table = Arc::new(options.open_named(path)?);
         let Some(file) = file else { return Err(TableError::Absent { path: path.to_owned() }) };
         let open = Arc::new(OpenTable { name: name.to_owned(), table, file, checked: OnceLock::new() });
         all.insert(name.to_owned(), open.clone());

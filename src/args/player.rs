@@ -9,7 +9,7 @@ use sternhalma_data::Board;
 use sternhalma_data::table::Coverage;
 use sternhalma_engine::{Config, Distances, PLY_LIMIT, Roster};
 
-use crate::context::CommandContext;
+use crate::context::{CommandContext, verified};
 use crate::output::status;
 use crate::values::{count, report_removed};
 
@@ -87,8 +87,61 @@ pub fn player_config(roster: &Roster, text: &str) -> Result<Config> {
 ///
 /// Fails if there is no such table, or it cannot be opened. The message has the command that builds it.
 pub fn distances(ctx: &CommandContext, board: Board, name: Option<&Path>, coverage: Coverage) -> Result<Distances> {
-    let table = ctx.open_for_search(&table_path(ctx, board, name, coverage)?).with_context(|| need(board))?;
-    if name.is_none() && !table.prefix().is_whole() {
+    searched(map_table(ctx, board, name, coverage)?, board, ctx, name.is_some())
+}
+
+/// Opens the same table as [`distances`], also a partial one, or returns estimates with a notice if there is none.
+pub fn distances_or_estimates(ctx: &CommandContext, board: Board, name: Option<&Path>) -> Result<Distances> {
+    open_distances(ctx, board, name, Coverage::Prefix)?.map_or_else(|| estimates(ctx, board), Ok)
+}
+
+/// Returns estimates, with a notice that there is no table.
+pub fn estimates(ctx: &CommandContext, board: Board) -> Result<Distances> {
+    status!(
+        "no distance table of {board} in {}: distances are estimated; for a stronger player: {}",
+        ctx.tables.dir()?.display(),
+        ctx.tables.advice_for_board(board, Coverage::Prefix)
+    );
+    Ok(Distances::estimated(board))
+}
+
+/// Opens the table of [`distances`], if there is one.
+pub fn open_distances(
+    ctx: &CommandContext,
+    board: Board,
+    name: Option<&Path>,
+    coverage: Coverage,
+) -> Result<Option<Distances>> {
+    let table = find_table(ctx, board, name, coverage)?;
+    table.map(|table| searched(table, board, ctx, name.is_some())).transpose()
+}
+
+/// Opens the table of [`distances`] without loading it.
+///
+/// # Errors
+///
+/// Fails as `distances` does.
+pub fn map_table(ctx: &CommandContext, board: Board, name: Option<&Path>, coverage: Coverage) -> Result<Table> {
+    find_table(ctx, board, name, coverage)?.with_context(|| {
+        let kind = if coverage == Coverage::Complete { "a complete one" } else { "one" };
+        let dir = ctx.tables.dir().unwrap_or_default();
+        let advice = ctx.tables.advice_for_board(board, coverage);
+        format!("{}, and {} does not have {kind}; {advice}", need(board), dir.display())
+    })
+}
+
+fn find_table(ctx: &CommandContext, board: Board, name: Option<&Path>, coverage: Coverage) -> Result<Option<Table>> {
+    let table = match name {
+        Some(name) => ctx.tables.open_mapped(name).map(Some),
+        None => ctx.tables.lookup(board, coverage),
+    };
+    table.with_context(|| need(board))
+}
+
+/// Loads and checks a table for a search. A part of a table that the user has not named gets a notice.
+pub fn searched(table: Table, board: Board, ctx: &CommandContext, named: bool) -> Result<Distances> {
+    let table = ctx.tables.load_for_search(table).and_then(verified).with_context(|| need(board))?;
+    if !named && !table.prefix().is_whole() {
         let exact = table.proven_depth().map_or(String::new(), |depth| format!(", exact up to distance {depth}"));
         status!("no complete table of {board}: using {}{exact}", table.path().display());
     }
@@ -97,38 +150,4 @@ pub fn distances(ctx: &CommandContext, board: Board, name: Option<&Path>, covera
 
 fn need(board: Board) -> String {
     format!("these players need a distance table of {board}")
-}
-
-/// Returns the place of the table that [`distances`] opens.
-///
-/// # Errors
-///
-/// Fails if there is no such table. The message has the command that builds it.
-pub fn table_path(ctx: &CommandContext, board: Board, name: Option<&Path>, coverage: Coverage) -> Result<PathBuf> {
-    match name {
-        Some(name) => ctx.tables.find(name).with_context(|| need(board)),
-        None => ctx.tables.lookup(board, coverage)?.with_context(|| {
-            let kind = if coverage == Coverage::Complete { "a complete one" } else { "one" };
-            let dir = ctx.tables.dir().unwrap_or_default();
-            format!(
-                "{}, and {} does not have {kind}; {}",
-                need(board),
-                dir.display(),
-                ctx.tables.advice_for_board(board, coverage)
-            )
-        }),
-    }
-}
-
-/// Opens the same table as [`distances`], also a partial one, or returns estimates with a notice if there is none.
-pub fn distances_or_estimates(ctx: &CommandContext, board: Board, name: Option<&Path>) -> Result<Distances> {
-    if name.is_none() && ctx.tables.lookup(board, Coverage::Prefix)?.is_none() {
-        status!(
-            "no distance table of {board} in {}: distances are estimated; for a stronger player: {}",
-            ctx.tables.dir()?.display(),
-            ctx.tables.advice_for_board(board, Coverage::Prefix)
-        );
-        return Ok(Distances::estimated(board));
-    }
-    distances(ctx, board, name, Coverage::Prefix)
 }

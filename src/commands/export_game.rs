@@ -16,7 +16,7 @@ use crate::args::limits::{LimitArgs, MemoryArgs};
 use crate::args::output::OutputPath;
 use crate::args::player::{player_config, roster};
 use crate::args::position::read_record;
-use crate::context::CommandContext;
+use crate::context::{CommandContext, verified};
 use crate::output::{CommandOutcome, counted, print_line, status};
 use crate::progress::SearchProgress;
 use crate::values::count;
@@ -93,19 +93,22 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
 impl Args {
     /// Opens the given table, or the best one of the board. Reports if there is none.
     fn open_table(&self, ctx: &CommandContext, board: Board) -> Result<Option<Arc<Table>>> {
-        let path = match &self.table {
-            Some(name) => Some(name.clone()),
-            None => ctx.tables.lookup(board, Coverage::Prefix)?,
-        };
-        let Some(path) = path else {
-            let advice = ctx.tables.advice_for_board(board, Coverage::Prefix);
-            status!("no distance table of {board}: the page has no distances; {advice}");
-            return Ok(None);
-        };
         // Players check nothing when they look up states.
-        let table = if self.player.is_some() { ctx.open_verified(&path) } else { ctx.open_table(&path) }?;
+        let options = Table::options().verify_blocks(self.player.is_none());
+        let table = match &self.table {
+            Some(name) => ctx.tables.open(name, options)?,
+            None => match ctx.tables.lookup(board, Coverage::Prefix)? {
+                Some(table) => ctx.tables.load(table, options)?,
+                None => {
+                    let advice = ctx.tables.advice_for_board(board, Coverage::Prefix);
+                    status!("no distance table of {board}: the page has no distances; {advice}");
+                    return Ok(None);
+                }
+            },
+        };
+        let table = if self.player.is_some() { verified(table)? } else { table };
         if table.board() != board {
-            bail!("{}: the table is of {}, and the game of {board}", path.display(), table.board());
+            bail!("{}: the table is of {}, and the game of {board}", table.path().display(), table.board());
         }
         Ok(Some(Arc::new(table)))
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::error::TableError;
 use super::format::Encoding;
 use super::names::{parse_table_name, table_name};
+use super::options::TableOptions;
 use super::reader::Table;
 use crate::board::{Board, Prefix};
 
@@ -91,40 +92,41 @@ impl TablesDir {
         Ok(files)
     }
 
-    /// Opens the table files, ordered by name. A table with the name of a table of other states is an error, so that
-    /// no program uses it.
+    /// Opens the table files with [`TableOptions::open_named`], ordered by name.
     ///
     /// # Errors
     /// If the directory cannot be read.
     pub fn list(&self) -> Result<Vec<TableFile>, TableError> {
         let open = |(name, path): (String, PathBuf)| {
-            let table = Table::open(&path).and_then(|table| table.check_name(&name).map(|()| table));
+            let table = Table::options().open_named(&path);
             TableFile { name, path, table }
         };
         Ok(self.files()?.into_iter().map(open).collect())
     }
 
-    /// Returns the path of the [best](Table::preference) table of a board. A [misnamed](TableError::Misnamed) table is
-    /// passed over, and `misnamed` is called with the error if its name or its contents are of the board.
+    /// Opens the [best](Table::preference) table of a board. A [misnamed](TableError::Misnamed) table is passed over, and
+    /// `misnamed` is called with the error if its name or its contents are of the board.
     ///
     /// # Errors
-    /// If the directory cannot be read.
+    /// If the directory cannot be read, or the table of all states in the default encoding cannot be opened.
     pub fn lookup(
         &self,
         board: Board,
         coverage: Coverage,
         mut misnamed: impl FnMut(&TableError),
-    ) -> Result<Option<PathBuf>, TableError> {
-        let whole = Prefix::whole(board);
-        let default = self.default_path(whole, Encoding::Byte);
-        // A damaged table is no reason to use another one: opening it reports the damage.
-        if default.exists() && Table::open(&default).map_or(true, |table| table.prefix() == whole) {
-            return Ok(Some(default));
+    ) -> Result<Option<Table>, TableError> {
+        let default = self.default_path(Prefix::whole(board), Encoding::Byte);
+        if default.exists() {
+            match Table::options().open_named(&default) {
+                Err(error @ TableError::Misnamed { .. }) => misnamed(&error),
+                // A damaged table is no reason to use another one.
+                opened => return opened.map(Some),
+            }
         }
-        let usable = |file: TableFile| match file.table {
+        let usable = |(_, path): (String, PathBuf)| match Table::options().open_named(&path) {
             Ok(table) => {
                 let covers = table.prefix().is_whole() || coverage == Coverage::Prefix;
-                (table.board() == board && covers).then(|| (table.preference(), file.path))
+                (table.board() == board && covers).then_some(table)
             }
             Err(error) => {
                 if matches!(&error, TableError::Misnamed { named, found, .. } if [named.board(), found.board()].contains(&board))
@@ -134,24 +136,38 @@ impl TablesDir {
                 None
             }
         };
-        Ok(self.list()?.into_iter().filter_map(usable).max().map(|(_, path)| path))
+        let others = self.files()?.into_iter().filter(|(_, path)| *path != default).filter_map(usable);
+        Ok(others.max_by(|a, b| (a.preference(), a.path()).cmp(&(b.preference(), b.path()))))
+    }
+}
+
+impl TableOptions {
+    /// Opens a file of a tables directory. A table with the name of a table of other states is an error, so that no
+    /// program uses it.
+    ///
+    /// # Errors
+    /// As for [`open`](TableOptions::open), and if the name is that of a table of other states.
+    pub fn open_named(self, path: &Path) -> Result<Table, TableError> {
+        let table = self.open(path)?;
+        match path.file_stem().and_then(|name| parse_table_name(name.to_str()?)) {
+            Some((named, _)) if named != table.prefix() => {
+                Err(TableError::Misnamed { path: path.to_owned(), named, found: table.prefix() })
+            }
+            _ => Ok(table),
+        }
+    }
+
+    /// Opens the file that [`find_table`](super::find_table) has found for what a user specifies: a path, where the file
+    /// may have any name, or the [name](TableOptions::open_named) of a table.
+    ///
+    /// # Errors
+    /// As for [`open_named`](TableOptions::open_named).
+    pub fn open_found(self, found: &Path, specified: &Path) -> Result<Table, TableError> {
+        if found == specified { self.open(found) } else { self.open_named(found) }
     }
 }
 
 impl Table {
-    /// Checks that a name is not that of a table of other states. `name` has no extension, and may be any text.
-    ///
-    /// # Errors
-    /// If the name is that of a table of other states.
-    pub fn check_name(&self, name: &str) -> Result<(), TableError> {
-        match parse_table_name(name) {
-            Some((named, _)) if named != self.prefix() => {
-                Err(TableError::Misnamed { path: self.path().to_owned(), named, found: self.prefix() })
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// Returns a number by which tables of a board are compared: the best table covers most, and of
     /// tables that cover the same its look-ups are fastest.
     pub fn preference(&self) -> (usize, u8) {

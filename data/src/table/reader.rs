@@ -81,12 +81,21 @@ impl Table {
         })?;
         let provenance = Provenance::decode(path, record)?;
         let codec = Codec::new(&header.layout, options.cache_bytes);
-        let verified =
-            options.verify_blocks.then(|| (0..header.layout.blocks()).map(|_| AtomicBool::new(false)).collect());
         let bytes_by_rank = header.info.spec.encoding == Encoding::Byte && !header.info.spec.mirrored;
         let (path, runs) = (path.to_owned(), OnceLock::new());
-        let table = Table { path, map, header, provenance, verified, codec, bytes_by_rank, runs };
-        table.load(options.load_budget)
+        let table = Table { path, map, header, provenance, verified: None, codec, bytes_by_rank, runs };
+        table.with_loading(options)
+    }
+
+    /// Returns the open table with the verification of blocks and the load budget of these settings. The file is not
+    /// opened again, and what is in memory stays there.
+    ///
+    /// # Errors
+    /// If the memory to load cannot be allocated or read.
+    pub fn with_loading(self, options: TableOptions) -> Result<Table, TableError> {
+        let blocks = self.layout().blocks();
+        let verified = options.verify_blocks.then(|| (0..blocks).map(|_| AtomicBool::new(false)).collect());
+        Table { verified, ..self }.load(options.load_budget)
     }
 
     /// Returns the table with the nearest partitions that fit into `budget`

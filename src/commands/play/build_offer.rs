@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use indicatif::{HumanBytes, HumanDuration};
 use sternhalma_builder::{BuilderError, MachineSpec, TableBuilder};
-use sternhalma_data::table::{Coverage, Layout, table_name};
+use sternhalma_data::table::{Layout, table_name};
 use sternhalma_data::{Board, Cell, Encoding, Prefix};
 
 use crate::context::CommandContext;
@@ -23,12 +23,9 @@ const MOST_STATES: u64 = 400_000_000;
 /// The most states of a table whose plan is the base of an estimate.
 const MEASURED_STATES: u64 = 12_000_000;
 
-/// Offers to build a table if there is none for the board, and builds it if the
-/// person agrees. Reports a build that fails, and returns.
-pub fn offer_table(ctx: &CommandContext, board: Board) -> Result<()> {
-    if ctx.tables.lookup(board, Coverage::Prefix)?.is_some() {
-        return Ok(());
-    }
+/// Offers to build a table of a board that has none, and builds it if the person agrees. Returns whether there is a
+/// table now, and reports a build that fails.
+pub fn offer_table(ctx: &CommandContext, board: Board) -> Result<bool> {
     let prefix = suggested_table(board);
     let path = ctx.tables.directory()?.default_path(prefix, Encoding::Byte);
     let bytes = Layout::new(prefix, Encoding::Byte).file_bytes();
@@ -37,7 +34,7 @@ pub fn offer_table(ctx: &CommandContext, board: Board) -> Result<()> {
         Ok(plan) => plan,
         Err(error) => {
             status!("there is no distance table of {board}, and none is offered: {}", one_line(&error.into()));
-            return Ok(());
+            return Ok(false);
         }
     };
     let time = build_time(prefix).map_or("an unknown time".to_owned(), |time| HumanDuration(time).to_string());
@@ -51,12 +48,13 @@ pub fn offer_table(ctx: &CommandContext, board: Board) -> Result<()> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line).context("cannot read stdin")?;
     if !["y", "yes"].contains(&&*line.trim().to_ascii_lowercase()) {
-        return Ok(());
+        return Ok(false);
     }
     let stop = ctx.stop()?;
     let progress = ctx.progress()?;
     let built = plan.run(&progress);
     progress.finish();
+    let is_built = built.is_ok();
     match built {
         Ok(_) => status!("built {}", path.display()),
         Err(BuilderError::Cancelled) => {
@@ -65,7 +63,7 @@ pub fn offer_table(ctx: &CommandContext, board: Board) -> Result<()> {
         }
         Err(error) => status!("no table was written: {}", one_line(&error.into())),
     }
-    Ok(())
+    Ok(is_built)
 }
 
 /// Returns a rough estimate of the time of a build, scaled from the plan of a

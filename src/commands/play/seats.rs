@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use anyhow::Result;
 use sternhalma_data::Side;
+use sternhalma_data::table::Coverage;
 use sternhalma_engine::record::MoveInfo;
 use sternhalma_engine::{
     Action, AnalysedMove, Config, Distances, Follower, GameHistory, GameSetup, SearchInfo, WeightsFiles, analyse,
@@ -14,7 +15,9 @@ use sternhalma_ggp::{Limits, MemoryBudget};
 
 use super::build_offer::offer_table;
 use super::strength::Strength;
-use crate::args::player::{DEFAULT_PLAYER, PlayerArgs, distances_or_estimates, player_config};
+use crate::args::player::{
+    DEFAULT_PLAYER, PlayerArgs, distances_or_estimates, estimates, open_distances, player_config,
+};
 use crate::context::CommandContext;
 
 /// The name of a person among the players.
@@ -104,10 +107,14 @@ impl<'a> SeatFactory<'a> {
         let board = setup.board.for_two()?;
         let mut distances = None;
         if self.configs.iter().flatten().any(Config::needs_table) {
-            if self.args.table().is_none() && self.offers_table && self.has_human() {
-                offer_table(self.ctx, board)?;
+            let open = || open_distances(self.ctx, board, self.args.table(), Coverage::Prefix);
+            distances = open()?;
+            if distances.is_none() && self.offers_table && self.has_human() && offer_table(self.ctx, board)? {
+                distances = open()?;
             }
-            distances = Some(distances_or_estimates(self.ctx, board, self.args.table())?);
+            if distances.is_none() {
+                distances = Some(estimates(self.ctx, board)?);
+            }
         }
         let mut seats = Seats { setup, players: [None, None], distances, adviser: None };
         for (seat, config) in seats.players.iter_mut().zip(&self.configs) {

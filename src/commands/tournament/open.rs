@@ -17,7 +17,7 @@ use sternhalma_ggp::arena::{
 use sternhalma_ggp::gdl::Rulesheet;
 use sternhalma_ggp::{MemoryBudget, Policy};
 
-use crate::args::player::{distances, player_config, roster, table_path};
+use crate::args::player::{map_table, player_config, roster, searched};
 use crate::args::rule_set::read_rules;
 use crate::args::tournament::{GameSpec, OpeningsFile, PlannedTournament, PlayerEntry, PlayerKind, TournamentOptions};
 use crate::context::CommandContext;
@@ -204,12 +204,12 @@ impl BoardTables<'_> {
     /// Returns the distances of a table, or of the default table without a name.
     fn get(&mut self, name: Option<&Path>) -> Result<Distances> {
         let name = name.or(self.default);
-        let path = table_path(self.ctx, self.setup.board, name, Coverage::Complete)?;
-        let place = path.canonicalize().unwrap_or(path);
+        let table = map_table(self.ctx, self.setup.board, name, Coverage::Complete)?;
+        let place = table.path().canonicalize().unwrap_or_else(|_| table.path().to_owned());
         if let Some((_, distances)) = self.open.iter().find(|(open, _)| *open == place) {
             return Ok(distances.clone());
         }
-        let opened = distances(self.ctx, self.setup.board, name, Coverage::Complete)?;
+        let opened = searched(table, self.setup.board, self.ctx, name.is_some())?;
         self.open.push((place, opened.clone()));
         Ok(opened)
     }
