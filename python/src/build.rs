@@ -111,6 +111,7 @@ pub fn build(
         if let Some(dir) = path.parent() {
             create_directory(dir)?;
         }
+        plan.check().map_err(builder_error)?;
         run(py, progress, |observer| plan.run(observer))?;
     }
     Ok(path)
@@ -184,9 +185,6 @@ pub fn verify(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
     let table = table.get()?;
-    // Another handle compares all blocks with their checksums.
-    let table =
-        sternhalma_data::TableOptions::default().verify_blocks(false).open(table.path()).map_err(table_error)?;
     let mut verifier = Verifier::new(&table).threads(threads).memory_limit(memory);
     if let Some(dir) = work_dir {
         verifier = verifier.work_dir(dir);

@@ -60,9 +60,10 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     }
     if let Some(states) = args.sample {
         let spec = SampleSpec { states, seed: args.seed };
-        report_unfinished(&verifier, Some(spec))?;
-        let result = show_progress(ctx, |progress| verifier.prove_sample(spec, progress))?;
-        let extent = not_cancelled(result, &verifier, Some(spec))?;
+        let mut plan = verifier.plan_sample(spec)?;
+        report_unfinished(plan.unfinished());
+        let result = show_progress(ctx, |progress| plan.run(progress))?;
+        let extent = not_cancelled(result, || plan.left())?;
         return print_sample(args, &table, spec, &extent);
     }
     match &args.cluster.cluster {
@@ -78,11 +79,14 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         status!("out of core: in memory the proof needs {}", HumanBytes(verifier.memory_needed()));
     }
     if args.deep {
-        report_unfinished(&verifier, None)?;
+        let mut plan = verifier.plan()?;
+        report_unfinished(plan.unfinished());
+        let result = show_progress(ctx, |progress| plan.run(progress))?;
+        not_cancelled(result, || plan.left())?;
+    } else {
+        let result = show_progress(ctx, |progress| verifier.check(progress))?;
+        not_cancelled(result, || Ok(UnfinishedProof::Nothing))?;
     }
-    let result =
-        show_progress(ctx, |progress| if args.deep { verifier.prove(progress) } else { verifier.check(progress) })?;
-    not_cancelled(result, &verifier, None)?;
     print_result(args, &table)
 }
 
@@ -145,15 +149,14 @@ fn prove_on_this_machine(
 }
 
 /// Reports whether the proof resumes an interrupted one.
-fn report_unfinished(verifier: &Verifier, sample: Option<SampleSpec>) -> Result<()> {
-    match verifier.unfinished(sample)? {
+fn report_unfinished(unfinished: UnfinishedProof) {
+    match unfinished {
         UnfinishedProof::Resumes { share } => status!("resuming an interrupted proof at {:.1}%", 100.0 * share),
         UnfinishedProof::Unusable => status!(
             "starting again: the state of the interrupted proof is damaged, or is of another table, sample or version"
         ),
         UnfinishedProof::Nothing => {}
     }
-    Ok(())
 }
 
 /// Runs a verification with a progress display.
@@ -168,11 +171,14 @@ fn show_progress<T>(
 }
 
 /// Returns the result of a verification, or says how to resume a cancelled one.
-fn not_cancelled<T>(result: Result<T, BuilderError>, verifier: &Verifier, sample: Option<SampleSpec>) -> Result<T> {
+fn not_cancelled<T>(
+    result: Result<T, BuilderError>,
+    left: impl FnOnce() -> Result<UnfinishedProof, BuilderError>,
+) -> Result<T> {
     if !matches!(result, Err(BuilderError::Cancelled)) {
         return Ok(result?);
     }
-    match verifier.clone().restart(false).unfinished(sample)? {
+    match left()? {
         UnfinishedProof::Resumes { .. } => bail!("interrupted: the same command resumes the proof (without --fresh)"),
         _ => bail!("interrupted: nothing is proven; the same command starts again"),
     }

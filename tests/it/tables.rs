@@ -85,10 +85,18 @@ fn a_misnamed_table_is_named_and_passed_over() {
     assert!(rows[0]["error"].as_str().unwrap().ends_with(reason) && rows[0].get("states").is_none(), "{rows}");
     for pieces in [2, 3] {
         let ran = env.run(&format!("analyse --side 5 --pieces {pieces} --nodes 10"));
-        assert!(ran.err.lines().any(|line| line.starts_with("passed over ") && line.ends_with(reason)), "{ran:?}");
+        let notices = ran.err.lines().filter(|line| line.starts_with("passed over ") && line.ends_with(reason));
+        assert_eq!(notices.count(), 1, "{ran:?}");
         assert!(ran.err.contains("no distance table"), "{ran:?}");
         ran.success();
     }
+    for command in ["query 5x5-2 startpos", "verify 5x5-2.sht", "analyse --side 5 --pieces 2 --table 5x5-2"] {
+        let error = env.run(command).failure();
+        assert!(error.contains(reason), "{command}: {error}");
+    }
+    // The file of a path may have any name.
+    let path = env.table("5x5-2.sht").display().to_string();
+    env.run_args(["query", &path, "startpos"]).success();
 }
 
 #[test]

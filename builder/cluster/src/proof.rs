@@ -55,11 +55,12 @@ struct ProvenPart {
 pub fn prove_part(verifier: &Verifier, member: &ClusterMember, observer: &dyn Observer) -> Result<()> {
     let ProcessOptions { threads, memory_limit, .. } = verifier.process_options();
     let pool = thread_pool(threads)?;
-    let table = verifier.reopen()?;
+    let table = verifier.table();
+    table.verify_blocks();
     let limit = memory_limit.saturating_sub(connection_memory(member.processes()) + MESSAGES);
-    let fixed_pieces = fixed_pieces(&table, member.processes(), pool.current_num_threads(), limit)
+    let fixed_pieces = fixed_pieces(table, member.processes(), pool.current_num_threads(), limit)
         .map_err(|error| with_connections(error, memory_limit, member.processes()))?;
-    let part = Part { table: &table, member, fixed_pieces, observer };
+    let part = Part { table, member, fixed_pieces, observer };
     let files = part_files(verifier, member.process(), member.processes());
     let unfinished = match verifier.unless_restarted(files.unfinished()?) {
         Unfinished::Usable(checkpoint) if checkpoint.partitioning != (fixed_pieces, SEGMENT_WORDS) => {

@@ -22,6 +22,6 @@ pub use checkpoint::{Checkpoint, OpenProof, ProofFiles, Unfinished};
 pub use class_loader::ClassLoader;
 pub use partitioned::{MAPPED, PROGRAM, SEGMENT_WORDS};
 pub use proof::{compare_with_header, layers_of, wrong_table};
-pub use sample::{SampleExtent, SampleSpec};
+pub use sample::{Sample, SampleExtent, SampleSpec};
 pub use single_class::SingleClassProver;
-pub use verifier::{UnfinishedProof, Verifier};
+pub use verifier::{ProofPlan, UnfinishedProof, Verifier};

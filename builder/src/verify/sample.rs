@@ -60,8 +60,8 @@ pub struct SampleExtent {
 }
 
 /// The drawn context classes.
-pub(super) struct Sample {
-    pub extent: SampleExtent,
+pub struct Sample {
+    pub(super) extent: SampleExtent,
     /// The partitions of the drawn classes, in the order of ranks.
     partitions: Vec<u64>,
 }
@@ -78,7 +78,7 @@ struct Candidate {
 
 impl Sample {
     /// Draws classes with a suitable number of fixed pieces.
-    pub fn draw(prefix: Prefix, spec: SampleSpec) -> Sample {
+    pub(super) fn draw(prefix: Prefix, spec: SampleSpec) -> Sample {
         Sample::draw_classes(prefix, spec, suitable_fixed_pieces(prefix, spec.states))
     }
 

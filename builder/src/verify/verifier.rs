@@ -1,12 +1,13 @@
 //! The entry point of verification.
 
+use std::mem;
 use std::path::PathBuf;
 
 use sternhalma_data::Table;
 use sternhalma_data::board::choose;
 use sternhalma_data::table::fs::{OsFileSystem, parent_directory};
 
-use super::checkpoint::{Checkpoint, ProofFiles, Unfinished};
+use super::checkpoint::{Checkpoint, OpenProof, ProofFiles, Unfinished};
 use super::partitioned::{self, MAPPED, PROGRAM, fit_to_limit, prove_by_partitions};
 use super::proof::prove_in_memory;
 use super::sample::{self, Sample, SampleExtent, SampleSpec, prove_sample};
@@ -121,47 +122,51 @@ impl<'a> Verifier<'a> {
     /// If the table is damaged or wrong, the memory limit is too small, the files cannot be written or
     /// are in use, or the observer cancels the proof.
     pub fn prove(&self, observer: &dyn Observer) -> Result<()> {
-        let pool = thread_pool(self.threads)?;
-        if self.mode() == BuildMode::InMemory {
-            pool.install(|| {
-                self.check_in_pool(observer)?;
-                prove_in_memory(self.table, observer)
-            })?;
-            let files = self.proof_files();
-            // The files of an earlier proof out of core are no longer needed.
-            return if files.unfinished()? == Unfinished::Nothing { Ok(()) } else { files.discard() };
-        }
-        let (params, unfinished) = self.resumable_proof()?;
-        let new = Checkpoint::new(params.fixed_pieces, params.segment_words);
-        pool.install(|| {
-            let proof = self.proof_files().open(unfinished.into(), new, params.spill_bytes)?;
-            self.check_in_pool(observer)?;
-            prove_by_partitions(self.table, proof, observer)
-        })
+        self.plan()?.run(observer)
     }
 
-    /// Returns what an earlier [`prove`](Verifier::prove) has left, or with a sample an earlier
-    /// [`prove_sample`](Verifier::prove_sample).
+    /// Resolves the proof of [`prove`](Verifier::prove): its mode, its partitions, and what an earlier one has left.
     ///
     /// # Errors
-    /// If the files cannot be read, or the memory limit is too small for a proof.
-    pub fn unfinished(&self, sample: Option<SampleSpec>) -> Result<UnfinishedProof> {
-        let prefix = self.table.prefix();
-        let (unfinished, contexts) = match sample {
-            Some(spec) => {
-                let sample = Sample::draw(prefix, spec);
-                (self.resumable_sample(spec, &sample)?, sample.extent.contexts)
+    /// If the files cannot be read, or the memory limit is too small.
+    pub fn plan(&self) -> Result<ProofPlan<'a, ()>> {
+        let contexts = choose(self.table.prefix().within(), self.table.prefix().board().pieces() - 1);
+        let (partitions, unfinished) = match self.mode() {
+            BuildMode::InMemory => (None, Unfinished::Nothing),
+            BuildMode::OutOfCore => {
+                let (params, unfinished) = self.resumable_proof()?;
+                let new = Checkpoint::new(params.fixed_pieces, params.segment_words);
+                (Some((new, params.spill_bytes)), unfinished)
             }
-            None if self.mode() == BuildMode::InMemory => return Ok(UnfinishedProof::Nothing),
-            None => (self.resumable_proof()?.1, choose(prefix.within(), prefix.board().pieces() - 1)),
         };
-        Ok(match unfinished {
-            Unfinished::Nothing => UnfinishedProof::Nothing,
-            Unfinished::Unusable => UnfinishedProof::Unusable,
-            Unfinished::Usable(checkpoint) => {
-                UnfinishedProof::Resumes { share: checkpoint.steps as f64 / contexts as f64 }
-            }
-        })
+        let (verifier, files) = (self.clone(), self.files("proof", ""));
+        Ok(ProofPlan { verifier, files, unfinished, partitions, contexts, sample: () })
+    }
+
+    /// Resolves the proof of [`prove_sample`](Verifier::prove_sample): draws the sample, and reads what an earlier proof
+    /// has left.
+    ///
+    /// # Errors
+    /// If the files cannot be read, or the memory limit is too small.
+    pub fn plan_sample(&self, spec: SampleSpec) -> Result<ProofPlan<'a, Sample>> {
+        let sample = Sample::draw(self.table.prefix(), spec);
+        let least = PROGRAM + MAPPED + sample.memory(self.table.info(), thread_count(self.threads));
+        if least > self.memory_limit {
+            return Err(BuilderError::MemoryLimit { least, limit: self.memory_limit });
+        }
+        let files = self.files("sample", &format!("{} {}", spec.states, spec.seed));
+        let new = Checkpoint::new(sample.extent.fixed_pieces, sample::SEGMENT_WORDS);
+        let unfinished = match self.unless_restarted(files.unfinished()?) {
+            Unfinished::Usable(checkpoint) if checkpoint.partitioning != new.partitioning => Unfinished::Unusable,
+            unfinished => unfinished,
+        };
+        let (verifier, contexts) = (self.clone(), sample.extent.contexts);
+        Ok(ProofPlan { verifier, files, unfinished, partitions: Some((new, 0)), contexts, sample })
+    }
+
+    /// Returns the table.
+    pub fn table(&self) -> &'a Table {
+        self.table
     }
 
     /// Returns the options that each process of a cluster has.
@@ -176,36 +181,19 @@ impl<'a> Verifier<'a> {
         ProofFiles::new(&OsFileSystem::shared(), &dir, self.table, kind, options)
     }
 
-    fn proof_files(&self) -> ProofFiles {
-        self.files("proof", "")
-    }
-
-    fn sample_files(&self, spec: SampleSpec) -> ProofFiles {
-        self.files("sample", &format!("{} {}", spec.states, spec.seed))
-    }
-
     /// Returns the parameters of a proof out of core, and the state from which it resumes. The memory
     /// limit may change as long as the partitions of an unfinished proof fit.
     fn resumable_proof(&self) -> Result<(PartitionParams, Unfinished)> {
         let fit = |fixed_pieces: Option<usize>| {
             fit_to_limit(self.table.info(), thread_count(self.threads), self.memory_limit, fixed_pieces)
         };
-        let unfinished = self.unless_restarted(self.proof_files().unfinished()?);
+        let unfinished = self.unless_restarted(self.files("proof", "").unfinished()?);
         let Unfinished::Usable(checkpoint) = &unfinished else { return Ok((fit(None)?, unfinished)) };
         let (fixed_pieces, segment_words) = checkpoint.partitioning;
         match fit(Some(fixed_pieces)) {
             Ok(params) if segment_words == partitioned::SEGMENT_WORDS => Ok((params, unfinished)),
             _ => Ok((fit(None)?, Unfinished::Unusable)),
         }
-    }
-
-    /// Returns the state from which the proof of a sample resumes.
-    fn resumable_sample(&self, spec: SampleSpec, sample: &Sample) -> Result<Unfinished> {
-        let partitioning = (sample.extent.fixed_pieces, sample::SEGMENT_WORDS);
-        Ok(match self.unless_restarted(self.sample_files(spec).unfinished()?) {
-            Unfinished::Usable(checkpoint) if checkpoint.partitioning != partitioning => Unfinished::Unusable,
-            unfinished => unfinished,
-        })
     }
 
     /// Returns what an earlier proof has left, unless the proof starts again.
@@ -226,30 +214,103 @@ impl<'a> Verifier<'a> {
     /// If the table is damaged or wrong, the memory limit is too small, the files cannot be written or
     /// are in use, or the observer cancels the proof.
     pub fn prove_sample(&self, spec: SampleSpec, observer: &dyn Observer) -> Result<SampleExtent> {
-        let pool = thread_pool(self.threads)?;
-        let sample = Sample::draw(self.table.prefix(), spec);
-        let least = PROGRAM + MAPPED + sample.memory(self.table.info(), pool.current_num_threads());
-        if least > self.memory_limit {
-            return Err(BuilderError::MemoryLimit { least, limit: self.memory_limit });
-        }
-        let table = self.reopen()?;
-        let unfinished = self.resumable_sample(spec, &sample)?;
-        let new = Checkpoint::new(sample.extent.fixed_pieces, sample::SEGMENT_WORDS);
-        let proof = self.sample_files(spec).open(unfinished.into(), new, 0)?;
-        pool.install(|| prove_sample(&table, &sample, proof, observer))?;
-        Ok(sample.extent)
+        self.plan_sample(spec)?.run(observer)
+    }
+}
+
+/// A proof whose questions are all answered. `S` is the drawn sample, or nothing for the proof of the whole table.
+///
+/// ```
+/// use sternhalma_builder::{TableBuilder, UnfinishedProof, Verifier};
+/// use sternhalma_data::{Board, Prefix, Table};
+///
+/// let dir = tempfile::tempdir()?;
+/// let path = dir.path().join("4x4-3.sht");
+/// TableBuilder::new(Prefix::whole(Board::new(4, 3)?)).build(&path, &())?;
+///
+/// let table = Table::open(&path)?;
+/// let mut plan = Verifier::new(&table).plan()?;
+/// assert_eq!(plan.unfinished(), UnfinishedProof::Nothing);
+/// plan.run(&())?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub struct ProofPlan<'a, S> {
+    verifier: Verifier<'a>,
+    files: ProofFiles,
+    unfinished: Unfinished,
+    /// The state before the first class, and the memory for spilled states, unless the proof is in memory.
+    partitions: Option<(Checkpoint, u64)>,
+    /// The number of contexts to prove.
+    contexts: u64,
+    sample: S,
+}
+
+impl<S> ProofPlan<'_, S> {
+    /// Returns what an earlier proof has left.
+    pub fn unfinished(&self) -> UnfinishedProof {
+        self.describe(&self.unfinished)
     }
 
-    /// Opens the table again, so that each block is compared with its checksum before its first use.
+    /// Reads what a proof of this plan has left since it was interrupted.
     ///
     /// # Errors
-    /// If the table cannot be opened, or was replaced.
-    pub fn reopen(&self) -> Result<Table> {
-        let table = Table::options().verify_blocks(true).open(self.table.path())?;
-        if table.checksum() != self.table.checksum() {
-            let replaced = std::io::Error::other("the file was replaced after it had been opened");
-            return Err(BuilderError::file(self.table.path(), "open")(replaced));
+    /// If the files cannot be read.
+    pub fn left(&self) -> Result<UnfinishedProof> {
+        let left = if self.partitions.is_some() { self.files.unfinished()? } else { Unfinished::Nothing };
+        Ok(self.describe(&left))
+    }
+
+    fn describe(&self, unfinished: &Unfinished) -> UnfinishedProof {
+        match unfinished {
+            Unfinished::Nothing => UnfinishedProof::Nothing,
+            Unfinished::Unusable => UnfinishedProof::Unusable,
+            Unfinished::Usable(checkpoint) => {
+                UnfinishedProof::Resumes { share: checkpoint.steps as f64 / self.contexts as f64 }
+            }
         }
-        Ok(table)
+    }
+
+    /// Opens the files of a proof out of core.
+    fn open(&mut self) -> Result<Option<OpenProof>> {
+        let unfinished = mem::replace(&mut self.unfinished, Unfinished::Nothing);
+        let open = |(new, spill_bytes): (Checkpoint, u64)| self.files.open(unfinished.into(), new, spill_bytes);
+        self.partitions.clone().map(open).transpose()
+    }
+}
+
+impl ProofPlan<'_, ()> {
+    /// Proves the table as [`Verifier::prove`] does.
+    ///
+    /// # Errors
+    /// As for [`Verifier::prove`].
+    pub fn run(&mut self, observer: &dyn Observer) -> Result<()> {
+        thread_pool(self.verifier.threads)?.install(|| {
+            let proof = self.open()?;
+            self.verifier.check_in_pool(observer)?;
+            let table = self.verifier.table;
+            if let Some(proof) = proof {
+                return prove_by_partitions(table, proof, observer);
+            }
+            prove_in_memory(table, observer)?;
+            // The files of an earlier proof out of core are no longer needed.
+            if self.files.unfinished()? == Unfinished::Nothing { Ok(()) } else { self.files.discard() }
+        })
+    }
+}
+
+impl ProofPlan<'_, Sample> {
+    /// Proves the sample as [`Verifier::prove_sample`] does, and returns its extent.
+    ///
+    /// # Errors
+    /// As for [`Verifier::prove_sample`].
+    pub fn run(&mut self, observer: &dyn Observer) -> Result<SampleExtent> {
+        let pool = thread_pool(self.verifier.threads)?;
+        if let Some(proof) = self.open()? {
+            let table = self.verifier.table;
+            table.verify_blocks();
+            pool.install(|| prove_sample(table, &self.sample, proof, observer))?;
+        }
+        Ok(self.sample.extent)
     }
 }

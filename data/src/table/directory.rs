@@ -186,6 +186,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_table_that_is_found_stays_open() {
+        let golden = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/v1-4x4-3-within13-byte.sht"));
+        let board = Board::new(4, 3).unwrap();
+        for (name, coverage) in [("4x4-3-within13.sht", Coverage::Prefix), ("other.sht", Coverage::Prefix)] {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join(name);
+            std::fs::copy(golden, &path).unwrap();
+            let tables = TablesDir::new(dir.path());
+            let lookup = |coverage| tables.lookup(board, coverage, |error| panic!("{error}")).unwrap();
+            assert!(lookup(Coverage::Complete).is_none());
+            let found = lookup(coverage).unwrap();
+            std::fs::remove_file(&path).unwrap();
+            let loaded = found.with_loading(Table::options().load_budget(u64::MAX).verify_blocks(true)).unwrap();
+            assert_eq!((loaded.path(), loaded.loaded_bytes()), (&*path, loaded.layout().data_bytes()));
+            assert_eq!(loaded.probe(crate::State::goal(board)).unwrap().is_exact(), Some(true));
+        }
+    }
+
+    #[test]
     fn only_names_of_files_in_the_directory_are_found() {
         let dir = tempfile::tempdir().unwrap();
         let inner = dir.path().join("inner");

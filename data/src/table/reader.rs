@@ -35,7 +35,7 @@ pub struct Table {
     provenance: Provenance,
     /// For each block, whether it matched its checksum, if blocks are verified
     /// on use.
-    verified: Option<Box<[AtomicBool]>>,
+    verified: OnceLock<Box<[AtomicBool]>>,
     codec: Codec,
     /// Whether the data is one byte per state, by rank.
     bytes_by_rank: bool,
@@ -83,19 +83,26 @@ impl Table {
         let codec = Codec::new(&header.layout, options.cache_bytes);
         let bytes_by_rank = header.info.spec.encoding == Encoding::Byte && !header.info.spec.mirrored;
         let (path, runs) = (path.to_owned(), OnceLock::new());
-        let table = Table { path, map, header, provenance, verified: None, codec, bytes_by_rank, runs };
+        let table = Table { path, map, header, provenance, verified: OnceLock::new(), codec, bytes_by_rank, runs };
         table.with_loading(options)
     }
 
     /// Returns the open table with the verification of blocks and the load budget of these settings. The file is not
-    /// opened again, and what is in memory stays there.
+    /// opened again, what is in memory stays there, and blocks that are verified stay so.
     ///
     /// # Errors
     /// If the memory to load cannot be allocated or read.
     pub fn with_loading(self, options: TableOptions) -> Result<Table, TableError> {
-        let blocks = self.layout().blocks();
-        let verified = options.verify_blocks.then(|| (0..blocks).map(|_| AtomicBool::new(false)).collect());
-        Table { verified, ..self }.load(options.load_budget)
+        if options.verify_blocks {
+            self.verify_blocks();
+        }
+        self.load(options.load_budget)
+    }
+
+    /// Compares from now on every block with its checksum before its first use, as
+    /// [`TableOptions::verify_blocks`] does.
+    pub fn verify_blocks(&self) {
+        self.verified.get_or_init(|| (0..self.layout().blocks()).map(|_| AtomicBool::new(false)).collect());
     }
 
     /// Returns the table with the nearest partitions that fit into `budget`
@@ -405,7 +412,7 @@ impl Table {
     /// verifies blocks.
     #[inline]
     pub(super) fn verify(&self, block: u64) -> Result<(), TableError> {
-        let Some(verified) = &self.verified else { return Ok(()) };
+        let Some(verified) = self.verified.get() else { return Ok(()) };
         let seen = &verified[block as usize];
         if !seen.load(Relaxed) {
             self.check_block(block)?;
