@@ -74,7 +74,8 @@ pub use verify::{ProofPlan, Sample, SampleExtent, SampleSpec, UnfinishedProof, V
 /// may change in every version.
 pub mod steps {
     pub use crate::construction::{
-        MIN_SPILL, TableAssembler, batch_size, check_layers, fit_with_fixed, goal_segment, open_copies, resume_params,
+        Calibrator, MIN_SPILL, TableAssembler, batch_size, check_layers, fit_with_fixed, goal_segment, open_copies,
+        resume_params,
     };
     pub use crate::external::{
         FrameStore, LayerFile, LayerParts, LayerSummary, LockedDir, Manifest, MemberId, NewLayer, Numbering,

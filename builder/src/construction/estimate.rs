@@ -158,11 +158,11 @@ impl BuildPlan {
     /// If one of these builds fails or is cancelled, if the memory of a machine does not suffice, or if the mode is out of
     /// core and the table is for one piece.
     pub fn estimate(&self, machines: &[MachineSpec], observer: &dyn Observer) -> Result<Vec<BuildEstimate>> {
-        let pool = thread_pool(self.options.threads)?;
-        machines.iter().map(|&machine| self.estimate_on(&pool, machine, observer)).collect()
+        let mut calibrator = Calibrator::new(&self.options, parent_directory(&self.path), observer)?;
+        machines.iter().map(|&machine| self.estimate_on(&mut calibrator, machine)).collect()
     }
 
-    fn estimate_on(&self, pool: &ThreadPool, machine: MachineSpec, observer: &dyn Observer) -> Result<BuildEstimate> {
+    fn estimate_on(&self, calibrator: &mut Calibrator, machine: MachineSpec) -> Result<BuildEstimate> {
         let needed = self.options.memory_with(machine.cores);
         let (out_of_core, cores) = match self.options.fresh_mode(needed, machine.memory).mode {
             BuildMode::InMemory => (None, machine.cores),
@@ -172,46 +172,69 @@ impl BuildPlan {
             }
         };
         let machine = MachineSpec { cores, ..machine };
-        self.options.estimate_with(pool, machine, out_of_core, parent_directory(&self.path), observer)
+        calibrator.estimate(machine, out_of_core)
     }
 }
 
-impl TableBuilder {
+/// The parameters of a build out of core and the form of its layers, or `None` for a build in memory.
+type OutOfCore = Option<(PartitionParams, LayerForm)>;
+
+/// The builds of smaller tables for the estimates of a build. Each is measured once.
+pub struct Calibrator<'a> {
+    options: &'a TableBuilder,
+    pool: ThreadPool,
+    directory: &'a Path,
+    observer: &'a dyn Observer,
+    measured: Vec<((Prefix, OutOfCore), Calibration)>,
+}
+
+impl<'a> Calibrator<'a> {
+    /// Creates the builds for `options`, with their files in a directory.
+    ///
+    /// # Errors
+    /// If the threads cannot be started.
+    pub fn new(options: &'a TableBuilder, directory: &'a Path, observer: &'a dyn Observer) -> Result<Calibrator<'a>> {
+        let pool = thread_pool(options.threads)?;
+        Ok(Calibrator { options, pool, directory, observer, measured: Vec::new() })
+    }
+
     /// Estimates a build out of core with these parameters and this form of layers, or in memory without them, with a
     /// thread per core of the machine.
     ///
     /// # Errors
     /// If a build of a smaller table fails or is cancelled, or the table cannot have the form.
-    pub fn estimate_with(
-        &self,
-        pool: &ThreadPool,
-        machine: MachineSpec,
-        out_of_core: Option<(PartitionParams, LayerForm)>,
-        directory: &Path,
-        observer: &dyn Observer,
-    ) -> Result<BuildEstimate> {
+    pub fn estimate(&mut self, machine: MachineSpec, out_of_core: OutOfCore) -> Result<BuildEstimate> {
         let params = out_of_core.map(|(params, _)| params);
-        let spec = self.spec();
+        let spec = self.options.spec;
         let table_bytes = spec.layout()?.file_bytes();
-        let needed = self.memory_with(machine.cores);
-        let symmetric = self.symmetry().is_some() && (params.is_none() || spec.mirrored);
-        let measure = |prefix: Prefix, out_of_core: Option<(PartitionParams, LayerForm)>| {
-            let mirroring = match (symmetric, spec.mirrored && Symmetry::of(prefix).is_some()) {
-                (_, true) => Mirroring::File,
-                (true, false) => Mirroring::Search,
-                (false, false) => Mirroring::Off,
-            };
-            let builder = TableBuilder::new(prefix).encoding(spec.encoding).mirroring(mirroring);
-            calibrate(&builder, out_of_core, pool, directory, observer)
-        };
+        let needed = self.options.memory_with(machine.cores);
+        let symmetric = self.options.symmetry().is_some() && (params.is_none() || spec.mirrored);
         let [large, small] = smaller_prefixes(spec.prefix, symmetric);
         let comparable = out_of_core.map(|(params, form)| (comparable_params(spec.prefix, large, params), form));
         let builds = SmallerBuilds {
-            calibrations: [measure(large, comparable)?, measure(small, comparable)?],
-            threads: pool.current_num_threads(),
+            calibrations: [self.measure(large, symmetric, comparable)?, self.measure(small, symmetric, comparable)?],
+            threads: self.pool.current_num_threads(),
             work: relative_work(spec.prefix, params, large, comparable.map(|(params, _)| params)),
         };
         Ok(extrapolate(spec, table_bytes, machine, out_of_core, needed, builds))
+    }
+
+    /// Returns the cost of the table of a smaller prefix. `symmetric` follows from the options and the mode.
+    fn measure(&mut self, prefix: Prefix, symmetric: bool, out_of_core: OutOfCore) -> Result<Calibration> {
+        let key = (prefix, out_of_core);
+        if let Some((_, known)) = self.measured.iter().find(|(known, _)| *known == key) {
+            return Ok(*known);
+        }
+        let spec = self.options.spec;
+        let mirroring = match (symmetric, spec.mirrored && Symmetry::of(prefix).is_some()) {
+            (_, true) => Mirroring::File,
+            (true, false) => Mirroring::Search,
+            (false, false) => Mirroring::Off,
+        };
+        let builder = TableBuilder::new(prefix).encoding(spec.encoding).mirroring(mirroring);
+        let calibration = calibrate(&builder, out_of_core, &self.pool, self.directory, self.observer)?;
+        self.measured.push((key, calibration));
+        Ok(calibration)
     }
 }
 

@@ -13,7 +13,7 @@ mod table_builder;
 mod tests;
 
 pub use assembly::TableAssembler;
-pub use estimate::{BuildEstimate, Calibration};
+pub use estimate::{BuildEstimate, Calibration, Calibrator};
 pub use machine::{MachineSpec, disk_rate};
 pub use memory::{MIN_SPILL, batch_size, fit_with_fixed, resume_params};
 pub use out_of_core::{BuildOutcome, check_layers, goal_segment, open_copies};

@@ -5,6 +5,7 @@
 //! the last complete layer. The table appears last. The provenance of the table
 //! contains the identifier of the build, which identifies a finished build.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -97,14 +98,16 @@ impl<'a> OutOfCoreBuild<'a> {
         let EarlierJournal { committed: journal, has_remainder } =
             Journal::open(&self.storage, &journal_path, work.fingerprint())?;
         let freed = journal.is_some();
+        let numbering = Numbering::of(self.options.spec);
+        let partitioning = Partitioning::new(numbering, params.fixed_pieces, params.segment_words);
         let build = || {
             let new = match freed {
                 false => NewTable::create_in(&self.storage, path, self.options.overwrite)?,
                 true => NewTable::reopen_in(&self.storage, path, self.options.overwrite)?,
             };
             let committed = journal.as_ref().map_or(0, |(_, committed)| committed.blocks.len() as u64);
-            let layers = self.pool.install(|| self.layers(&mut work, params, committed))?;
-            self.write_table(new, params, &work, &layers, journal)?;
+            let layers = self.pool.install(|| self.layers(&mut work, &partitioning, committed))?;
+            self.write_table(new, &partitioning, &work, &layers, journal)?;
             Ok(layers)
         };
         let layers = build().map_err(|error| match error {
@@ -145,29 +148,31 @@ impl<'a> OutOfCoreBuild<'a> {
         self.storage.sync_directory(parent_directory(path)).map_err(BuilderError::file(path, "write"))
     }
 
-    fn partitioning(&self, params: PartitionParams) -> Partitioning {
-        Partitioning::new(Numbering::of(self.options.spec), params.fixed_pieces, params.segment_words)
-    }
-
     /// Returns all layers: those on disk, and then the others. The last layer is empty.
     /// The segments whose states are all in the first `committed` blocks of the table may be freed.
-    pub fn layers(&self, work: &mut WorkDir, params: PartitionParams, committed: u64) -> Result<Vec<LayerFile>> {
+    pub fn layers(&self, work: &mut WorkDir, partitioning: &Partitioning, committed: u64) -> Result<Vec<LayerFile>> {
         let prefix = self.options.spec.prefix;
         let mut search = None;
         let mut layers: Vec<LayerFile> = Vec::new();
         // The copies of the last two layers, if they are open, the last one first.
         let mut copies: Vec<Option<LayerFile>> = Vec::new();
         let mut seen = 0;
-        let partitioning = self.partitioning(params);
         let segments = partitioning.segments();
         let spec = self.options.spec;
-        let freed = segments_before(&partitioning, &spec.layout()?, committed);
-        if check_layers(work, segments, freed, self.observer)? > 0 {
+        let freed = segments_before(partitioning, &spec.layout()?, committed);
+        let mut present = BTreeMap::new();
+        // The last layer of a search has no states.
+        for distance in 0..=Distance::COUNT as u32 {
+            present.extend(work.layer(distance, segments)?.map(|layer| (distance, layer)));
+        }
+        if !present.is_empty() {
+            let layers = present.iter().map(|(&distance, layer)| (distance, layer));
+            check_layers(work, layers, segments, freed, self.observer)?;
             work.count_resume()?;
         }
         loop {
             let distance = layers.len() as u32;
-            let layer = match work.layer(distance, segments)? {
+            let layer = match present.remove(&distance) {
                 Some(layer) => {
                     copies.clear();
                     layer
@@ -178,11 +183,11 @@ impl<'a> OutOfCoreBuild<'a> {
                 }
                 None => {
                     let search = search.get_or_insert_with(|| {
-                        let (numbering, spill) = (Numbering::of(self.options.spec), work.dir.spill_path());
-                        ExternalSearch::new(numbering, params, self.form, &self.storage, &spill, self.observer)
+                        let (params, spill) = (self.params, work.dir.spill_path());
+                        ExternalSearch::new(partitioning, params, self.form, &self.storage, &spill, self.observer)
                     });
                     if copies.is_empty() {
-                        copies = open_copies(work, &search.partitioning, &layers)?;
+                        copies = open_copies(work, partitioning, &layers)?;
                     }
                     let (layer, copy) = self.next_layer(work, search, &layers, &copies)?;
                     copies.insert(0, copy);
@@ -227,7 +232,7 @@ impl<'a> OutOfCoreBuild<'a> {
         let mut last_two = layers.iter().rev().zip(copies).map(|(layer, copy)| copy.as_ref().unwrap_or(layer));
         let [last, earlier] = [last_two.next(), last_two.next()];
         let summary = if last.is_none() {
-            write_goal(&search.partitioning, &mut out)?
+            write_goal(search.partitioning, &mut out)?
         } else {
             self.observer.begin(BuildPhase::Layer(distance), search.groups());
             let [last, earlier] = [&last, &earlier].map(|file| LayerParts(file.map_or(&[], std::slice::from_ref)));
@@ -249,13 +254,12 @@ impl<'a> OutOfCoreBuild<'a> {
     fn write_table(
         &self,
         new: NewTable,
-        params: PartitionParams,
+        partitioning: &Partitioning,
         work: &WorkDir,
         layers: &[LayerFile],
         journal: Option<(Journal, CommittedBlocks)>,
     ) -> Result<()> {
         let spec = self.options.spec;
-        let partitioning = &self.partitioning(params);
         let assembler = TableAssembler { partitioning, layers, encoding: spec.encoding };
         let (contents, record) = summarize(spec, layers);
         let mut writer = new.begin(contents)?;
@@ -265,7 +269,7 @@ impl<'a> OutOfCoreBuild<'a> {
         }
         let encode = |encoder: &mut BlockEncoder, blocks: &[Block]| assembler.encode(encoder, blocks);
         let commit = |writer: &mut TableWriter| commits.commit(writer);
-        write_blocks(&mut writer, batch_size(spec, params), self.pool, self.observer, encode, commit)?;
+        write_blocks(&mut writer, batch_size(spec, self.params), self.pool, self.observer, encode, commit)?;
         let effort = commits.effort();
         writer.finish(&Provenance {
             wall_s: record.wall_s + effort.wall_s,
@@ -295,25 +299,25 @@ fn not_resumable(error: BuilderError) -> BuilderError {
     BuilderError::NotResumable { what }
 }
 
-/// Compares the layers on disk with their checksums, except the first `freed` segments, and
-/// returns their number.
-pub fn check_layers(work: &WorkDir, segments: u64, freed: u64, observer: &dyn Observer) -> Result<u64> {
-    // The last layer of a search has no states.
-    let present: Vec<u32> =
-        (0..=Distance::COUNT as u32).filter(|&distance| work.dir.layer_path(distance).exists()).collect();
-    if !present.is_empty() {
-        observer.begin(BuildPhase::Resume, present.len() as u64 * segments);
-    }
-    for &distance in &present {
-        for layer in [work.layer(distance, segments)?, work.copy(distance, segments)?].into_iter().flatten() {
-            (freed..segments).into_par_iter().try_for_each(|segment| layer.check(segment))?;
+/// Compares layers, each with its distance, and their copies with their checksums, except the first `freed` segments.
+pub fn check_layers<'a>(
+    work: &WorkDir,
+    layers: impl ExactSizeIterator<Item = (u32, &'a LayerFile)>,
+    segments: u64,
+    freed: u64,
+    observer: &dyn Observer,
+) -> Result<()> {
+    observer.begin(BuildPhase::Resume, layers.len() as u64 * segments);
+    for (distance, layer) in layers {
+        for file in [Some(layer), work.copy(distance, segments)?.as_ref()].into_iter().flatten() {
+            (freed..segments).into_par_iter().try_for_each(|segment| file.check(segment))?;
         }
         if observer.cancelled() {
             return Err(BuilderError::Cancelled);
         }
         observer.advance(segments);
     }
-    Ok(present.len() as u64)
+    Ok(())
 }
 
 /// Returns the copies of the last two of these layers, the last one first. A layer whose segments are whole has

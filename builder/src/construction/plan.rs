@@ -225,6 +225,11 @@ impl BuildPlan {
         self.memory
     }
 
+    /// Returns the memory limit, in bytes.
+    pub fn memory_limit(&self) -> u64 {
+        self.options.memory_limit
+    }
+
     /// Returns the work directory, which a build out of core uses.
     pub fn work_dir(&self) -> &Path {
         &self.work_dir

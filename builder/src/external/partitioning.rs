@@ -193,6 +193,11 @@ impl<N: StateNumbering> Partitioning<N> {
         self.numbering.prefix()
     }
 
+    /// Returns the numbering of the states.
+    pub fn numbering(&self) -> &N {
+        &self.numbering
+    }
+
     /// Returns the largest size of a segment, in words.
     pub fn segment_words(&self) -> usize {
         self.segment_words

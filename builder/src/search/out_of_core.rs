@@ -43,7 +43,7 @@ const SEGMENTS_PER_BATCH: usize = 4;
 /// A search over layers on disk.
 pub struct ExternalSearch<'a> {
     /// The partitions of the layers.
-    pub partitioning: Partitioning,
+    pub partitioning: &'a Partitioning,
     upper: usize,
     expander: Expander,
     workers: Vec<Mutex<ThreadBuffers>>,
@@ -126,22 +126,22 @@ struct ReachedSegment<'a> {
 
 impl<'a> ExternalSearch<'a> {
     /// Allocates the bitmaps, and buffers for each thread of the current pool. Layers are written in the form `form`.
-    /// States that exceed the memory are spilled to the file `spill_path`.
+    /// States that exceed the memory are spilled to the file `spill_path`. `partitioning` is that of `params`.
     pub fn new(
-        numbering: Numbering,
+        partitioning: &'a Partitioning,
         params: PartitionParams,
         form: LayerForm,
         storage: &Arc<dyn FileSystem>,
         spill_path: &Path,
         observer: &'a dyn Observer,
     ) -> ExternalSearch<'a> {
+        let numbering = partitioning.numbering();
         let prefix = numbering.prefix();
         let expander = match numbering.symmetry() {
             None => Expander::new(prefix, params.slice_pieces),
             Some(symmetry) => Expander::reduced(symmetry.clone(), params.slice_pieces),
         };
         let symmetric = numbering.symmetry().map(Symmetry::symmetric_reduced_ranks);
-        let partitioning = Partitioning::new(numbering, params.fixed_pieces, params.segment_words);
         let thread_buffers = |_| Mutex::new(ThreadBuffers::new(&expander, params));
         let workers = (0..rayon::current_num_threads()).map(thread_buffers).collect();
         ExternalSearch {

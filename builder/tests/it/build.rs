@@ -1,8 +1,10 @@
 //! Built tables agree with a reference breadth-first search in every state.
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
 use sternhalma_builder::{
-    BuildMode, BuilderError, LayerForm, MachineSpec, Mirroring, ModeChoice, ModeReason, Observer, TableBuilder,
-    Verifier,
+    BuildMode, BuildPhase, BuilderError, LayerForm, MachineSpec, Mirroring, ModeChoice, ModeReason, Observer,
+    SampleSpec, TableBuilder, UnfinishedProof, Verifier,
 };
 use sternhalma_data::table::{Layout, Zstd};
 use sternhalma_data::{Board, Encoding, Prefix, Probe, Rank, Side, States, Table, TableError, TableInfo, TableSpec};
@@ -391,6 +393,49 @@ fn an_estimate_is_for_the_requested_mode() {
     assert_eq!(estimate(in_memory, little).unwrap()[0].mode, BuildMode::InMemory);
     let single = TableBuilder::new(prefix(7, 1, 49)).mode(BuildMode::OutOfCore);
     assert!(matches!(estimate(single, machine), Err(BuilderError::SinglePiece)));
+}
+
+/// Counts the tables that are written.
+#[derive(Default)]
+struct WrittenTables(AtomicU64);
+
+impl Observer for WrittenTables {
+    fn begin(&self, phase: BuildPhase, _: u64) {
+        if phase == BuildPhase::Write {
+            self.0.fetch_add(1, Relaxed);
+        }
+    }
+}
+
+#[test]
+fn machines_with_the_same_parameters_share_the_builds_of_an_estimate() {
+    let dir = tempfile::tempdir().unwrap();
+    let machine = MachineSpec { cores: 2, memory: 1 << 30, disk_rate: 1e9, cache: 0 };
+    let machines = [machine, MachineSpec { cores: 4, disk_rate: 1e8, ..machine }];
+    let plan = TableBuilder::new(prefix(7, 4, 49)).threads(2).plan(dir.path().join("t")).unwrap();
+    let written = WrittenTables::default();
+    let estimates = plan.estimate(&machines, &written).unwrap();
+    assert_eq!(estimates.len(), 2);
+    assert_eq!(estimates[0].calibrations, estimates[1].calibrations);
+    assert_eq!(written.0.into_inner(), 2);
+}
+
+#[test]
+fn an_open_table_is_verified_without_its_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("table.sht");
+    let builder = TableBuilder::new(prefix(5, 4, 25)).threads(1);
+    builder.build(&path, &()).unwrap();
+    let table = Table::open(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let verifier = Verifier::new(&table).threads(1).work_dir(dir.path());
+    verifier.check(&()).unwrap();
+    let mut plan = verifier.plan_sample(SampleSpec { states: 1000, seed: 1 }).unwrap();
+    assert_eq!(plan.unfinished(), UnfinishedProof::Nothing);
+    assert!(plan.run(&()).unwrap().states >= 1000);
+    for limit in [u64::MAX, 32 << 20] {
+        verifier.clone().memory_limit(limit).plan().unwrap().run(&()).unwrap();
+    }
 }
 
 #[test]

@@ -91,15 +91,15 @@ impl Args {
         memory_limit(self.memory)
     }
 
-    /// Returns the build that the arguments describe.
-    pub fn builder(&self, prefix: Prefix, encoding: Encoding) -> TableBuilder {
+    /// Returns the build that the arguments describe, within `limit` bytes of memory.
+    pub fn builder(&self, prefix: Prefix, encoding: Encoding, limit: u64) -> TableBuilder {
         let mut builder = TableBuilder::new(prefix)
             .encoding(encoding)
             .threads(self.threads.get())
             .memory_limit(match (self.mode, self.memory) {
                 // Without --memory, the memory that is available is the limit of a requested build in memory.
                 (Some(BuildMode::InMemory), None) => u64::MAX,
-                _ => self.limit(),
+                _ => limit,
             })
             .restart(self.fresh)
             .overwrite(self.force)

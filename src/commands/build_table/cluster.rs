@@ -21,7 +21,13 @@ use crate::output::{CommandOutcome, counted, print_line, status};
 use crate::progress::counted_processes;
 
 /// Prints the estimate of the build if the arguments describe a cluster.
-pub fn plan(ctx: &CommandContext, args: &Args, builder: &TableBuilder, path: &Path) -> Result<Option<CommandOutcome>> {
+pub fn plan(
+    ctx: &CommandContext,
+    args: &Args,
+    builder: &TableBuilder,
+    limit: u64,
+    path: &Path,
+) -> Result<Option<CommandOutcome>> {
     let Some(cluster) = &args.cluster.args.cluster else { return Ok(None) };
     let processes = cluster.processes()?;
     // Processes on this machine share it.
@@ -30,7 +36,7 @@ pub fn plan(ctx: &CommandContext, args: &Args, builder: &TableBuilder, path: &Pa
             let cores = std::thread::available_parallelism().map_or(1, usize::from);
             (resources_of_each(processes, args.threads.given(), args.memory), Some(cores))
         }
-        ClusterSpec::Hosts(_) => ((args.threads.get(), args.limit()), None),
+        ClusterSpec::Hosts(_) => ((args.threads.get(), limit), None),
     };
     let builder = builder.clone().threads(resources.0);
     estimate::run_cluster(ctx, &builder, &args.machine, (processes, shared_cores), resources, path, args.json).map(Some)

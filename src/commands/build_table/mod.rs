@@ -26,15 +26,16 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     if !path.is_file() {
         check_regular(&path).with_context(|| format!("{}: cannot write", path.display()))?;
     }
-    let builder = args.builder(prefix, encoding);
+    let limit = args.limit();
+    let builder = args.builder(prefix, encoding, limit);
     let plan = builder.plan(&path)?;
     if args.plan
-        && let Some(answered) = cluster::plan(ctx, args, &builder, &path)?
+        && let Some(answered) = cluster::plan(ctx, args, &builder, limit, &path)?
     {
         return Ok(answered);
     }
     if args.plan {
-        return estimate::run(ctx, &plan, &args.machine, (args.threads.get(), args.limit()), args.json);
+        return estimate::run(ctx, &plan, &args.machine, (args.threads.get(), limit), args.json);
     }
     if let Some(table) = plan.existing() {
         let form = match (table.spec().mirrored, plan.spec().mirrored) {
@@ -95,9 +96,9 @@ impl Args {
             (ModeReason::Requested, _) => "given by --mode".to_owned(),
             (ModeReason::SinglePiece, _) => "a single piece needs very little memory".to_owned(),
             (ModeReason::WorkDirExists, _) => format!("{work_dir} has unfinished work"),
-            (ModeReason::Memory { needed }, BuildMode::InMemory) => self.need_and_limit(needed),
+            (ModeReason::Memory { needed }, BuildMode::InMemory) => self.need_and_limit(needed, plan),
             (ModeReason::Memory { needed }, BuildMode::OutOfCore) => {
-                format!("in memory {}", self.need_and_limit(needed))
+                format!("in memory {}", self.need_and_limit(needed, plan))
             }
         };
         match plan.layer_form() {
@@ -110,10 +111,10 @@ impl Args {
         }
     }
 
-    /// Returns a clause about the memory of a search in memory, in bytes, and the limit.
-    fn need_and_limit(&self, needed: u64) -> String {
+    /// Returns a clause about the memory of a search in memory, in bytes, and the limit of the plan.
+    fn need_and_limit(&self, needed: u64, plan: &BuildPlan) -> String {
         let limit = if self.memory.is_some() { "--memory" } else { "three quarters of the memory" };
-        format!("the search needs {} and {limit} allows {}", HumanBytes(needed), HumanBytes(self.limit()))
+        format!("the search needs {} and {limit} allows {}", HumanBytes(needed), HumanBytes(plan.memory_limit()))
     }
 
     fn check(&self, plan: &BuildPlan) -> Result<()> {
@@ -121,7 +122,7 @@ impl Args {
         let shortage = match plan.check() {
             Err(BuilderError::Resources(shortage)) => shortage,
             Err(BuilderError::MemoryLimit { least, .. }) if mode == BuildMode::InMemory => {
-                bail!("in memory {}; raise --memory, or leave out --mode", self.need_and_limit(least))
+                bail!("in memory {}; raise --memory, or leave out --mode", self.need_and_limit(least, plan))
             }
             checked => return Ok(checked?),
         };

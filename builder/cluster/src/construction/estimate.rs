@@ -14,7 +14,7 @@
 use std::path::Path;
 
 use serde::Serialize;
-use sternhalma_builder::steps::{Numbering, Partitioning, thread_pool};
+use sternhalma_builder::steps::{Calibrator, Numbering, Partitioning};
 use sternhalma_builder::{BuildEstimate, Calibration, LayerForm, MachineSpec, Observer, TableBuilder};
 
 use super::ownership::{Ownership, StateTraffic};
@@ -105,9 +105,8 @@ impl ClusterEstimate {
         check_form(spec)?;
         let PartMemory { params, threads, .. } = part_memory(spec, machine.cores, machine.memory, processes)?;
         let machine = MachineSpec { cores: threads, ..machine };
-        let pool = thread_pool(builder.process_options().threads)?;
-        let alone =
-            builder.estimate_with(&pool, machine, Some((params, LayerForm::Delta)), directory.as_ref(), observer)?;
+        let alone = Calibrator::new(builder, directory.as_ref(), observer)?
+            .estimate(machine, Some((params, LayerForm::Delta)))?;
         let partitioning = Partitioning::new(Numbering::of(spec), params.fixed_pieces, params.segment_words);
         let upper = spec.prefix.board().pieces() - 1 - params.slice_pieces;
         let traffic = Ownership::new(&partitioning, processes, upper).traffic(&partitioning, processes);

@@ -155,9 +155,9 @@ impl ClusterProcess<'_> {
         let Peers { streams, found: beginnings } = connect(self.member, self.common(), beginning, link)?;
         let decision = decide(&beginnings, self.member.process()).map_err(|why| self.cannot_begin(why))?;
         let params = self.params_of(decision.partitions, &locked.path)?;
-        let partitioning = || Partitioning::new(Numbering::of(spec), params.fixed_pieces, params.segment_words);
+        let partitioning = Partitioning::new(Numbering::of(spec), params.fixed_pieces, params.segment_words);
         let upper = spec.prefix.board().pieces() - 1 - params.slice_pieces;
-        let ownership = Ownership::new(&partitioning(), self.member.processes(), upper);
+        let ownership = Ownership::new(&partitioning, self.member.processes(), upper);
         // The memory for states on their way: spilled states, both kinds of messages, and bands.
         let share = params.spill_bytes / 8;
         let inbox = Arc::new(Inbox {
@@ -184,7 +184,7 @@ impl ClusterProcess<'_> {
             work,
             reported: AtomicU64::new(0),
             ownership,
-            partitioning: partitioning(),
+            partitioning,
         };
         let obsolete = obsolete(&beginnings, &decision, self.member.process());
         self.pool.install(|| {

@@ -79,14 +79,14 @@ impl PartBuild<'_> {
         }
         let (kept, present) = (committed.len(), layers.len());
         // The files are locked while they are open.
-        layers.clear();
+        layers.truncate(kept);
         (kept..present).try_for_each(|distance| self.work.remove_layer(distance as u32))?;
         if kept > 0 {
-            check_layers(&self.work, segments, 0, self.process.observer).map_err(damaged_part)?;
+            let distances = layers.iter().enumerate().map(|(distance, layer)| (distance as u32, layer));
+            check_layers(&self.work, distances, segments, 0, self.process.observer).map_err(damaged_part)?;
             self.work.count_resume()?;
         }
         for (distance, parts) in (0..).zip(committed) {
-            layers.extend(self.work.layer(distance, segments)?);
             if self.commits() && self.work.committed(distance)?.is_none() {
                 self.work.commit(distance, parts)?;
             }

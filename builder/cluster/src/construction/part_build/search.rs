@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use rayon::prelude::*;
 use sternhalma_builder::steps::{
-    ExternalSearch, LayerFile, LayerParts, LayerSummary, NewLayer, Numbering, PackedSegment, SegmentCodec, Stopwatch,
+    ExternalSearch, LayerFile, LayerParts, LayerSummary, NewLayer, PackedSegment, SegmentCodec, Stopwatch,
     goal_segment, open_copies, peak_memory,
 };
 use sternhalma_builder::{BuildPhase, BuilderError, LayerForm, LayerReport};
@@ -24,14 +24,14 @@ fn last_two(copies: &[Copies]) -> [LayerParts<'_>; 2] {
 
 impl PartBuild<'_> {
     /// Adds the layers that are missing. The last one is empty.
-    pub(super) fn search(&mut self, layers: &mut Vec<LayerFile>, whole: &mut Vec<WholeLayer>) -> Result<()> {
+    pub(super) fn search(&self, layers: &mut Vec<LayerFile>, whole: &mut Vec<WholeLayer>) -> Result<()> {
         if whole.last().is_some_and(|layer| layer.states == 0) {
             return Ok(());
         }
         let prefix = self.process.builder.spec().prefix;
         let mut copies = self.restore_copies(layers)?;
         let mut search = ExternalSearch::new(
-            Numbering::of(self.process.builder.spec()),
+            &self.partitioning,
             self.params,
             LayerForm::Delta,
             &self.storage,
