@@ -143,7 +143,7 @@ impl Table {
         player: &str,
     ) -> PyResult<(ProbedState<'a>, Distance)> {
         let (state, side) = (Table::state(table, value, player)?, parse_player(player)?);
-        let probed = table.side(side).probed(state.to_army(table.board(), side)).map_err(table_error)?;
+        let probed = table.side(side).probed_state(state).map_err(table_error)?;
         let distance = probed.probe().distance().ok_or_else(|| {
             exceptions::NotCovered::new_err(format!("the table does not cover the state of rank {}", state.rank()))
         })?;
@@ -287,7 +287,7 @@ impl Table {
             let (mut offsets, mut arrays) = (vec![0], [Vec::new(), Vec::new(), Vec::new()]);
             for (row, cells) in rows.chunks_exact(board.pieces()).enumerate() {
                 let state = reader.state(cells).ok_or_else(|| reader.error(rows, row))?;
-                let probed = table.side(side).probed(state.to_army(board, side)).map_err(table_error)?;
+                let probed = table.side(side).probed_state(state).map_err(table_error)?;
                 if probed.probe() == Probe::NotCovered {
                     return Err(States::Cells(reader, rows).not_covered(row));
                 }

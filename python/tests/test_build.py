@@ -141,6 +141,15 @@ def test_damage_is_found(tmp_path: Path, tables: dict[str, sh.Table]) -> None:
             sh.verify(sh.open(tmp_path / f"{form}.sht"))
 
 
+def test_an_open_table_is_verified_without_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "t.sht"
+    table = sh.build(board=BOARD, path=path)
+    path.unlink()
+    sh.verify(table)
+    sh.verify(table, deep=True)
+    sh.verify(table, sample=1000, work_dir=tmp_path)
+
+
 def test_conversions_keep_the_distances(tmp_path: Path, tables: dict[str, sh.Table]) -> None:
     expected = tables["byte"][:]
     for encoding in ["byte", "mod3", "zstd", "ans"]:

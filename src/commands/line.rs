@@ -69,7 +69,7 @@ impl Answerer for Lines<'_> {
 
     fn answer(&mut self, state: State) -> Result<bool> {
         let (board, side) = (self.table.board(), self.args.side);
-        let probed = self.table.side(side.side()).probed(state.to_army(board, side.side()))?;
+        let probed = self.table.side(side.side()).probed_state(state)?;
         let line = probed.solution()?;
         let names = |line: &Vec<Move>| line.iter().map(|&mv| board.geometry().move_text(mv)).collect();
         let row = LineRow {

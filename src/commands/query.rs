@@ -118,12 +118,17 @@ impl Answerer for Query<'_> {
 
     fn parse(&self, text: &str) -> Result<Asked> {
         let board = self.table.board();
-        let state = |side| -> Result<(Side, State)> { Ok((side, board.parse_state(text, side)?)) };
         match self.args.player {
-            Sides::One(side) => Ok(Asked { states: vec![state(side)?], position: None }),
+            Sides::One(side) => Ok(Asked { states: vec![(side, board.parse_state(text, side)?)], position: None }),
             Sides::Both if text.contains('/') || text.eq_ignore_ascii_case("startpos") => {
-                let position = Some(board.parse_position(text)?);
-                Ok(Asked { states: Side::BOTH.into_iter().map(state).collect::<Result<_>>()?, position })
+                let position = board.parse_position(text)?;
+                let state = |side| -> Result<(Side, State)> {
+                    Ok((side, State::from_army(board, side, board.check_army(position.army(side))?)))
+                };
+                Ok(Asked {
+                    states: Side::BOTH.into_iter().map(state).collect::<Result<_>>()?,
+                    position: Some(position),
+                })
             }
             Sides::Both => bail!("`{text}` is the state of one player; --player both expects a position string"),
         }
@@ -160,7 +165,7 @@ impl Answerer for Query<'_> {
 impl Query<'_> {
     fn row(&self, side: Side, state: State) -> Result<QueryRow> {
         let board = self.table.board();
-        let probed = self.table.side(side).probed(state.to_army(board, side))?;
+        let probed = self.table.side(side).probed_state(state)?;
         let moves = match probed.probe() {
             _ if !self.args.moves => None,
             Probe::NotCovered => Some(Vec::new()),

@@ -242,7 +242,7 @@ impl Board {
         Ok(position)
     }
 
-    /// Parses the state of one army.
+    /// Parses an army, in board order.
     ///
     /// The text is one of:
     /// - cell names separated by commas or blanks;
@@ -252,22 +252,37 @@ impl Board {
     ///
     /// # Errors
     /// If the text is none of these or has the wrong number of pieces.
-    pub fn parse_state(self, text: &str, side: Side) -> Result<State, NotationError> {
+    pub fn parse_army(self, text: &str, side: Side) -> Result<CellSet, NotationError> {
         let text = text.trim();
-        if let Some(rank) = text.strip_prefix('#') {
-            return Ok(self.parse_rank(rank)?.state(self.pieces()));
-        }
-        let army = if text.contains('/') {
+        let army = if let Some(rank) = text.strip_prefix('#') {
+            self.parse_rank(rank)?.state(self.pieces()).to_army(self, side)
+        } else if text.contains('/') {
             self.parse_position(text)?.army(side)
         } else if text.eq_ignore_ascii_case(START_POSITION) {
             self.home(side)
         } else {
             self.geometry().parse_cells(text)?
         };
-        if army.len() != self.pieces() {
-            return Err(NotationError::Pieces { expected: self.pieces(), found: army.len() });
+        self.check_army(army)
+    }
+
+    /// Parses the state of an army, as [`parse_army`](Board::parse_army) does.
+    ///
+    /// # Errors
+    /// If the text is no army of the board.
+    pub fn parse_state(self, text: &str, side: Side) -> Result<State, NotationError> {
+        Ok(State::from_army(self, side, self.parse_army(text, side)?))
+    }
+
+    /// Returns the army if it has the board's number of pieces.
+    ///
+    /// # Errors
+    /// If it has another number.
+    pub fn check_army(self, army: CellSet) -> Result<CellSet, NotationError> {
+        match army.len() == self.pieces() {
+            true => Ok(army),
+            false => Err(NotationError::Pieces { expected: self.pieces(), found: army.len() }),
         }
-        Ok(State::from_army(self, side, army))
     }
 
     /// Returns the names of the cells of a state in board order, joined by commas.
@@ -445,6 +460,8 @@ mod tests {
         for side in [Side::X, Side::O] {
             assert_eq!(state("#0", side), State::goal(board));
             assert_eq!(state(text, side), State::start(board));
+            assert_eq!(board.parse_army("#0", side), Ok(board.home(side.other())));
+            assert_eq!(board.parse_army(text, side), Ok(board.home(side)));
         }
         let home = "c1, b1,a1,a2,b2,a3";
         assert_eq!((state(home, Side::X), state(home, Side::O)), (State::start(board), State::goal(board)));

@@ -126,7 +126,17 @@ impl<'a> SideTable<'a> {
     /// # Panics
     /// If the army does not have the board's number of pieces.
     pub fn probed(self, army: CellSet) -> Result<ProbedState<'a>, TableError> {
-        let state = State::from_army(self.table.board(), self.side, army);
+        self.probed_state(State::from_army(self.table.board(), self.side, army))
+    }
+
+    /// Looks up a state of the player's army, and returns it with the answer.
+    ///
+    /// # Errors
+    /// If the data is damaged.
+    ///
+    /// # Panics
+    /// If the state does not have the board's number of pieces.
+    pub fn probed_state(self, state: State) -> Result<ProbedState<'a>, TableError> {
         Ok(ProbedState { table: self.table, side: self.side, state, distance: self.table.distance(state)? })
     }
 }

@@ -46,12 +46,6 @@ pub struct HeatParams {
     piece: String,
 }
 
-/// Parses the army of a request.
-fn parse_army(table: &Table, text: &str, side: Side) -> Result<CellSet, ApiError> {
-    let board = table.board();
-    Ok(board.parse_state(text, side)?.to_army(board, side))
-}
-
 /// What a table knows about a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
@@ -120,7 +114,7 @@ pub async fn state(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let answer = move |open: &OpenTable, _| {
-        let army = parse_army(&open.table, &params.state, params.player)?;
+        let army = open.table.board().parse_army(&params.state, params.player)?;
         Ok(state_answer(&open.table, params.player, army)?)
     };
     answer_about(app, table, uri, headers, answer).await
@@ -185,7 +179,7 @@ pub async fn line(
 ) -> Result<Response, ApiError> {
     let answer = move |open: &OpenTable, _| {
         let (side, board) = (params.player, open.table.board());
-        let army = parse_army(&open.table, &params.state, side)?;
+        let army = board.parse_army(&params.state, side)?;
         let probed = open.table.side(side).probed(army)?;
         let line = probed.solution()?.ok_or_else(|| ApiError::missing("the table does not cover this state"))?;
         Ok(LineAnswer {
@@ -238,7 +232,7 @@ pub async fn heat(
     let answer = move |open: &OpenTable, _| {
         let (side, board) = (params.player, open.table.board());
         let geometry = board.geometry();
-        let army = parse_army(&open.table, &params.state, side)?;
+        let army = board.parse_army(&params.state, side)?;
         let piece = geometry.parse_cell(&params.piece)?;
         if !army.contains(piece) {
             return Err(ApiError::invalid(format!("the state has no piece on `{}`", params.piece)));
