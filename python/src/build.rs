@@ -9,7 +9,7 @@ use sternhalma_builder::{
     BuildMode, BuilderError, LayerForm, MachineSpec, SampleSpec, TableBuilder, TableConverter, Verifier,
 };
 use sternhalma_data::table::fs::parent_directory;
-use sternhalma_data::{Encoding, Prefix, TableError, table};
+use sternhalma_data::{Encoding, Prefix, TableError, TableOptions, table};
 use sternhalma_ggp::messages::excerpt;
 
 use crate::board::Board;
@@ -75,7 +75,7 @@ fn table_path(builder: &TableBuilder, path: Option<PathBuf>) -> PyResult<PathBuf
     path.or_else(named).ok_or_else(no_directory)
 }
 
-/// Builds a table, unless the file contains it, and returns the path.
+/// Builds a table, unless the file contains it, and opens it.
 #[pyfunction]
 #[pyo3(signature = (
     *, board, within, encoding, mirrored, path, overwrite, memory, mode, layer_form, work_dir, fresh, threads, progress
@@ -96,7 +96,7 @@ pub fn build(
     fresh: bool,
     threads: usize,
     progress: Option<&Bound<'_, PyAny>>,
-) -> PyResult<PathBuf> {
+) -> PyResult<Table> {
     let builder = table_builder(board, within, encoding, mirrored, threads, memory, layer_form)?;
     let mut builder = builder.restart(fresh).overwrite(overwrite);
     let path = table_path(&builder, path)?;
@@ -106,15 +106,20 @@ pub fn build(
     if let Some(dir) = work_dir {
         builder = builder.work_dir(dir);
     }
-    let plan = builder.plan(&path).map_err(builder_error)?;
-    if plan.existing().is_none() {
-        if let Some(dir) = path.parent() {
-            create_directory(dir)?;
+    let mut plan = builder.plan(&path).map_err(builder_error)?;
+    let checked = TableOptions::default().verify_blocks(true);
+    let table = match plan.take_existing() {
+        Some(table) => table.with_loading(checked),
+        None => {
+            if let Some(dir) = path.parent() {
+                create_directory(dir)?;
+            }
+            plan.check().map_err(builder_error)?;
+            run(py, progress, |observer| plan.run(observer))?;
+            checked.open(&path)
         }
-        plan.check().map_err(builder_error)?;
-        run(py, progress, |observer| plan.run(observer))?;
-    }
-    Ok(path)
+    };
+    Ok(Table::new(table.map_err(table_error)?, true))
 }
 
 /// The estimate of a build: mode, form of layers, states, layers, bytes of memory, table, disk, reads and writes, and

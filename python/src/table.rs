@@ -53,11 +53,15 @@ pub fn open(py: Python<'_>, path: PathBuf, checked: bool, load_budget: u64) -> P
         exceptions::OutOfMemory::new_err(text)
     })?;
     let table = py.detach(|| options.open_found(&found, &path)).map_err(table_error)?;
-    let table = Mutex::new(Some(Arc::new(table)));
-    Ok(Table { table, checked, all_checked: OnceLock::new() })
+    Ok(Table::new(table, checked))
 }
 
 impl Table {
+    /// Creates the object of an open table. `checked` states whether the table verifies blocks.
+    pub fn new(table: DataTable, checked: bool) -> Table {
+        Table { table: Mutex::new(Some(Arc::new(table))), checked, all_checked: OnceLock::new() }
+    }
+
     /// Returns the table, if it is open.
     pub fn get(&self) -> PyResult<Arc<DataTable>> {
         let table = self.table.lock().unwrap_or_else(PoisonError::into_inner).clone();

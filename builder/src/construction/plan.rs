@@ -207,6 +207,11 @@ impl BuildPlan {
         self.existing.as_ref()
     }
 
+    /// Takes the [existing](BuildPlan::existing) table out of the plan.
+    pub fn take_existing(&mut self) -> Option<Table> {
+        self.existing.take()
+    }
+
     /// Returns the mode, and the reason for it.
     pub fn mode(&self) -> ModeChoice {
         self.mode

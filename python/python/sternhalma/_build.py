@@ -49,7 +49,7 @@ def build(
 
     Raises `BuildError`, `OutOfMemory`, `TableExists` if another table has the path, or `TableError`.
     """
-    built = _native.build(
+    table = _native.build(
         board=board,
         within=within,
         encoding=encoding,
@@ -64,7 +64,7 @@ def build(
         threads=threads_of(threads),
         progress=callback_of(progress),
     )
-    return open(built)
+    return Table(table)
 
 
 class Plan(NamedTuple):

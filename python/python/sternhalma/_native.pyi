@@ -292,7 +292,7 @@ def build(
     fresh: bool,
     threads: int,
     progress: _Callback,
-) -> os.PathLike[str]: ...
+) -> Table: ...
 def plan(
     *,
     board: Board,
