@@ -214,13 +214,13 @@ impl Arguments {
     ) -> PyResult<BoardPlayer> {
         let board = setup.board;
         let prepared = match contender {
-            Contender::Program(program) => return Ok(BoardPlayer::External(program.get().external())),
+            Contender::Program(program) => return Ok(BoardPlayer::External(Box::new(program.get().external()))),
             Contender::Text(text) => match text.strip_prefix(PROGRAM) {
                 Some(command) => {
                     let patience = patience_of(self.patience)?;
                     let command = ProgramCommand::new(command.trim(), Vec::new(), None);
                     let command = command.map_err(|error| wrong(message(&error)))?;
-                    return Ok(BoardPlayer::External(ExternalCommand::new(command, patience, None)));
+                    return Ok(BoardPlayer::External(Box::new(ExternalCommand::new(command, patience, None))));
                 }
                 None => {
                     let config = Roster::built_in().config(text);

@@ -23,7 +23,7 @@ pub enum BoardPlayer {
     /// A player of this crate.
     BuiltIn(Box<PreparedPlayer>),
     /// An external program.
-    External(ExternalCommand),
+    External(Box<ExternalCommand>),
 }
 
 /// An external program as a player of a tournament.

@@ -39,7 +39,7 @@ enum ResolvedGame {
 
 /// A player of Chinese Checkers.
 enum ResolvedPlayer {
-    BuiltIn { text: String, config: Config, table: Option<PathBuf> },
+    BuiltIn { text: String, config: Box<Config>, table: Option<PathBuf> },
     Program { command: ProgramCommand, label: String, is_named: bool },
 }
 
@@ -104,7 +104,7 @@ fn policy_of(player: &PlayerEntry) -> Result<Policy> {
 fn board_player(roster: &Roster, player: &PlayerEntry) -> Result<ResolvedPlayer> {
     Ok(match player.kind()? {
         PlayerKind::BuiltIn(text) => {
-            let config = player_config(roster, text)?;
+            let config = Box::new(player_config(roster, text)?);
             ResolvedPlayer::BuiltIn { text: text.to_owned(), config, table: player.table.clone() }
         }
         PlayerKind::External(command) => {
@@ -179,9 +179,11 @@ fn open_players(
                 let player = config.prepare_from(tables.setup, table.as_ref(), &weights).context(text)?;
                 BoardPlayer::BuiltIn(Box::new(player))
             }
-            ResolvedPlayer::Program { command, label, .. } => {
-                BoardPlayer::External(ExternalCommand::new(command, patience, log.map(|log| (log.clone(), label))))
-            }
+            ResolvedPlayer::Program { command, label, .. } => BoardPlayer::External(Box::new(ExternalCommand::new(
+                command,
+                patience,
+                log.map(|log| (log.clone(), label)),
+            ))),
         });
     }
     introduce(&mut opened, &named, schedule, &AtomicBool::new(false), |command, title| {
