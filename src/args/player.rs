@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use sternhalma_data::{Board, Table};
 use sternhalma_data::table::Coverage;
+use sternhalma_data::{Board, Table};
 use sternhalma_engine::{Config, Distances, PLY_LIMIT, Roster};
 
 use crate::context::{CommandContext, verified};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sternhalma_ggp::Policy;
 use sternhalma_ggp::messages::{nearest, suggestion};
-use sternhalma_ggp::param_table::number;
+use sternhalma_ggp::param_table::{key_value, number};
 use sternhalma_ggp::policy::NAMED_POLICIES;
 use thiserror::Error;
 use toml::{Table, Value};
@@ -111,8 +111,7 @@ impl Roster {
         };
         let mut pairs = Vec::new();
         for change in words {
-            let (key, value) = change.split_once('=').ok_or_else(|| wrong(format!("`{change}` is not `key=value`")))?;
-            pairs.push((key.trim(), value.trim()));
+            pairs.push(key_value(change).ok_or_else(|| wrong(format!("`{change}` is not `key=value`")))?);
         }
         if pairs.iter().any(|(key, _)| *key == "kind") {
             let own = pairs.into_iter().map(|(key, text)| (key.to_owned(), typed_value(text))).collect();
@@ -326,10 +325,10 @@ mod tests {
     #[test]
     fn a_player_may_be_changed_by_name() {
         let roster = Roster::built_in();
-        let separated = roster.config("sternhalma,weights=w.bin,table_megabytes=1_024,level=3").unwrap();
-        assert_eq!(separated, roster.config("sternhalma,level = 3,table_megabytes=1024, weights=w.bin").unwrap());
+        let quoted = roster.config("sternhalma,weights='w.bin',table_megabytes=1_024,level=3").unwrap();
+        assert_eq!(quoted, roster.config("sternhalma,level = 3,table_megabytes=1024, weights=w.bin").unwrap());
         // A text is a text, also one that would be another value in TOML.
-        for name in ["1_0", "1e3", "2024-01-01", "true", "'w.bin'", "[1]"] {
+        for name in ["1_0", "1e3", "2024-01-01", "true", "[1]"] {
             let Config::Pvs(pvs) = roster.config(&format!("sternhalma,weights={name}")).unwrap() else { panic!() };
             assert_eq!(pvs.weights, name);
         }
@@ -339,6 +338,7 @@ mod tests {
                 assert_eq!(roster.config(&policy).is_ok(), policy.parse::<Policy>().is_ok(), "{policy}");
             }
         }
+        assert_eq!(roster.config("nst,n='2'").unwrap(), roster.config("nst,n=2").unwrap());
         assert_eq!(roster.config("nst,lanes=1_0").unwrap(), roster.config("nst,lanes=10").unwrap());
         let Config::Uct(uct) = roster.config("heur0,c=0.7, threshold=5,moves=all").unwrap() else { panic!() };
         assert_eq!((uct.search.selection.c(), uct.threshold, uct.moves), (0.7, 5, Filter::All));

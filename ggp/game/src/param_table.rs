@@ -106,6 +106,23 @@ impl fmt::Display for Domain {
     }
 }
 
+/// Parses `key=value`. The value may be in quotation marks, as texts in TOML.
+///
+/// ```
+/// use sternhalma_game::param_table::key_value;
+///
+/// assert_eq!(key_value("c = 0.7"), Some(("c", "0.7")));
+/// assert_eq!(key_value("weights='w.bin'"), Some(("weights", "w.bin")));
+/// assert_eq!(key_value("weights='w.bin"), Some(("weights", "'w.bin")));
+/// assert_eq!(key_value("uct"), None);
+/// ```
+pub fn key_value(text: &str) -> Option<(&str, &str)> {
+    let (key, value) = text.split_once('=')?;
+    let value = value.trim();
+    let within = |mark| value.strip_prefix(mark).and_then(|rest| rest.strip_suffix(mark));
+    Some((key.trim(), within('"').or_else(|| within('\'')).unwrap_or(value)))
+}
+
 /// Parses a number or a size, in which `_` may separate digits, e.g. `1_000`.
 pub fn number<T: FromStr>(text: &str) -> Option<T> {
     let is_digit = |c: char| c.is_ascii_digit();

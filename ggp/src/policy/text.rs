@@ -7,6 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, de};
 use sternhalma_game::MemoryBudget;
 use sternhalma_game::messages::suggestion;
+use sternhalma_game::param_table::key_value;
 use thiserror::Error;
 
 use super::search::{SearchPolicy, parts_first, set_in_order};
@@ -114,10 +115,7 @@ impl FromStr for Policy {
     fn from_str(text: &str) -> Result<Policy, PolicyError> {
         let mut words = text.split(',').map(str::trim);
         let name = words.next().unwrap_or_default();
-        let pairs = words.map(|word| {
-            let pair = word.split_once('=').map(|(key, value)| (key.trim(), value.trim()));
-            pair.ok_or_else(|| wrong(name, word, "expected `key=value`"))
-        });
+        let pairs = words.map(|word| key_value(word).ok_or_else(|| wrong(name, word, "expected `key=value`")));
         Policy::from_pairs(name, pairs.collect::<Result<Vec<_>, _>>()?)
     }
 }
