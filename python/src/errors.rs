@@ -6,7 +6,7 @@ use std::path::Path;
 
 use pyo3::PyErr;
 use pyo3::exceptions::PyOSError;
-use sternhalma_builder::BuilderError;
+use sternhalma_builder::{BuilderError, ResourceError};
 use sternhalma_data::{BoardError, TableError};
 use sternhalma_ggp::messages::shorten_quotes;
 
@@ -76,9 +76,10 @@ pub fn builder_error(error: BuilderError) -> PyErr {
         BuilderError::Table(error) => table_error(error),
         BuilderError::File { .. } => exceptions::TableError::new_err(message(&error)),
         BuilderError::WrongTable { .. } => exceptions::DamagedTable::new_err(message(&error)),
-        BuilderError::OutOfMemory { .. } | BuilderError::MemoryLimit { .. } => {
-            exceptions::OutOfMemory::new_err(message(&error))
-        }
+        BuilderError::OutOfMemory { .. }
+        | BuilderError::MemoryLimit { .. }
+        | BuilderError::WorkDirMemory { .. }
+        | BuilderError::Resources(ResourceError::Memory { .. }) => exceptions::OutOfMemory::new_err(message(&error)),
         error => exceptions::BuildError::new_err(message(&error)),
     }
 }

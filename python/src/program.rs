@@ -42,7 +42,7 @@ impl Program {
 
     /// Returns the program as a player of a tournament, which starts processes of its own.
     pub fn external(&self) -> ExternalCommand {
-        ExternalCommand::new(self.command.clone(), self.patience, None).introduced(self.name.clone())
+        ExternalCommand::new(self.command.clone(), self.patience, None)
     }
 }
 

@@ -139,7 +139,9 @@ impl From<BuilderError> for ApiError {
     fn from(error: BuilderError) -> ApiError {
         match error {
             BuilderError::NoMirroredForm(_) => ApiError::invalid(error),
-            BuilderError::Resources(_) | BuilderError::MemoryLimit { .. } => ApiError::unavailable(error),
+            BuilderError::Resources(_) | BuilderError::MemoryLimit { .. } | BuilderError::WorkDirMemory { .. } => {
+                ApiError::unavailable(error)
+            }
             _ => ApiError::failure(&error),
         }
     }

@@ -69,6 +69,8 @@ pub struct BuildPlan {
     resumes: bool,
     /// Whether the unfinished work has layers, whose partitions the build keeps.
     has_layers: bool,
+    /// Whether the unfinished work is damaged or of another table, which [`check`](BuildPlan::check) reports.
+    has_unusable_work: bool,
     existing: Option<Table>,
     mode: ModeChoice,
     threads: usize,
@@ -85,8 +87,7 @@ impl TableBuilder {
     /// Resolves how the table at `path` is built now.
     ///
     /// # Errors
-    /// If the table has no mirrored form and one is requested, or if the unfinished work that the build would resume is
-    /// damaged or of another table.
+    /// If the table has no mirrored form and one is requested.
     pub fn plan(&self, path: impl AsRef<Path>) -> Result<BuildPlan> {
         let path = path.as_ref().to_owned();
         let layout = self.spec.layout()?;
@@ -102,9 +103,10 @@ impl TableBuilder {
             mode = ModeChoice { mode: BuildMode::OutOfCore, reason: ModeReason::WorkDirExists };
         }
         let begun = match mode.mode {
-            BuildMode::OutOfCore if resumes => Manifest::with_layers(&work_dir, self.spec)?,
-            _ => None,
+            BuildMode::OutOfCore if resumes => Manifest::with_layers(&work_dir, self.spec),
+            _ => Ok(None),
         };
+        let (begun, has_unusable_work) = begun.map_or((None, true), |begun| (begun, false));
         let (threads, memory, params) = match mode.mode {
             BuildMode::InMemory => {
                 let fits = |&threads: &usize| self.mode.is_none() || self.memory_with(threads) <= self.memory_limit;
@@ -124,6 +126,7 @@ impl TableBuilder {
             has_work_dir,
             resumes,
             has_layers: begun.is_some(),
+            has_unusable_work,
             existing: existing.filter(is_same),
             mode,
             threads,
@@ -260,6 +263,9 @@ impl BuildPlan {
     /// If the file exists and must not be replaced; if the machine has less memory or disk space; or if the memory limit
     /// is too small.
     pub fn check(&self) -> Result<()> {
+        if self.has_unusable_work {
+            Manifest::with_layers(&self.work_dir, self.options.spec)?;
+        }
         if self.mode.mode == BuildMode::InMemory || !self.resumes {
             NewTable::check(&self.path, self.options.overwrite)?;
         }

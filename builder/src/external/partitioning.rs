@@ -70,8 +70,6 @@ pub struct Partitioning<N = Numbering> {
 struct PartitionShape {
     states: u64,
     segments: Vec<Segment>,
-    /// The first segment for each cell of the next piece, and the number of all segments.
-    first_segments: Vec<usize>,
 }
 
 /// An interval of a partition's bitmap.
@@ -405,7 +403,6 @@ impl PartitionShape {
         let mut shape = PartitionShape { states: first(cells), ..PartitionShape::default() };
         let segment_bits = 64 * segment_words as u64;
         for next in 0..cells {
-            shape.first_segments.push(shape.segments.len());
             let (mut start, end) = (first(next), first(next + 1));
             while start < end {
                 let segment_end = end.min((start / 64 * 64).saturating_add(segment_bits));
@@ -413,7 +410,6 @@ impl PartitionShape {
                 start = segment_end;
             }
         }
-        shape.first_segments.push(shape.segments.len());
         shape
     }
 }

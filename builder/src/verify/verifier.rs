@@ -1,6 +1,5 @@
 //! The entry point of verification.
 
-use std::mem;
 use std::path::PathBuf;
 
 use sternhalma_data::Table;
@@ -140,7 +139,7 @@ impl<'a> Verifier<'a> {
             }
         };
         let (verifier, files) = (self.clone(), self.files("proof", ""));
-        Ok(ProofPlan { verifier, files, unfinished, partitions, contexts, sample: () })
+        Ok(ProofPlan { verifier, files, unfinished: Some(unfinished), partitions, contexts, sample: () })
     }
 
     /// Resolves the proof of [`prove_sample`](Verifier::prove_sample): draws the sample, and reads what an earlier proof
@@ -161,7 +160,7 @@ impl<'a> Verifier<'a> {
             unfinished => unfinished,
         };
         let (verifier, contexts) = (self.clone(), sample.extent.contexts);
-        Ok(ProofPlan { verifier, files, unfinished, partitions: Some((new, 0)), contexts, sample })
+        Ok(ProofPlan { verifier, files, unfinished: Some(unfinished), partitions: Some((new, 0)), contexts, sample })
     }
 
     /// Returns the table.
@@ -238,7 +237,8 @@ impl<'a> Verifier<'a> {
 pub struct ProofPlan<'a, S> {
     verifier: Verifier<'a>,
     files: ProofFiles,
-    unfinished: Unfinished,
+    /// What an earlier proof has left, until the proof runs.
+    unfinished: Option<Unfinished>,
     /// The state before the first class, and the memory for spilled states, unless the proof is in memory.
     partitions: Option<(Checkpoint, u64)>,
     /// The number of contexts to prove.
@@ -249,7 +249,7 @@ pub struct ProofPlan<'a, S> {
 impl<S> ProofPlan<'_, S> {
     /// Returns what an earlier proof has left.
     pub fn unfinished(&self) -> UnfinishedProof {
-        self.describe(&self.unfinished)
+        self.describe(self.unfinished.as_ref().unwrap_or(&Unfinished::Nothing))
     }
 
     /// Reads what a proof of this plan has left since it was interrupted.
@@ -273,9 +273,9 @@ impl<S> ProofPlan<'_, S> {
 
     /// Opens the files of a proof out of core.
     fn open(&mut self) -> Result<Option<OpenProof>> {
-        let unfinished = mem::replace(&mut self.unfinished, Unfinished::Nothing);
-        let open = |(new, spill_bytes): (Checkpoint, u64)| self.files.open(unfinished.into(), new, spill_bytes);
-        self.partitions.clone().map(open).transpose()
+        let Some((new, spill_bytes)) = self.partitions.clone() else { return Ok(None) };
+        let unfinished = self.unfinished.take().map_or_else(|| self.files.unfinished(), Ok)?;
+        self.files.open(unfinished.into(), new, spill_bytes).map(Some)
     }
 }
 
@@ -300,7 +300,8 @@ impl ProofPlan<'_, ()> {
 }
 
 impl ProofPlan<'_, Sample> {
-    /// Proves the sample as [`Verifier::prove_sample`] does, and returns its extent.
+    /// Proves the sample as [`Verifier::prove_sample`] does, and returns its extent. Look-ups in the table compare its
+    /// blocks with their checksums from then on.
     ///
     /// # Errors
     /// As for [`Verifier::prove_sample`].

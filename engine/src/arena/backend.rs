@@ -33,8 +33,6 @@ pub struct ExternalCommand {
     patience: Duration,
     /// The log of the protocol, and the name of the player in it.
     log: Option<(ProtocolLog, String)>,
-    /// The name with which the program introduced itself, if it is known.
-    name: Option<String>,
     /// The player that has introduced itself, until a game takes it.
     greeted: Mutex<Option<ExternalPlayer>>,
 }
@@ -43,24 +41,16 @@ impl ExternalCommand {
     /// Creates a player that starts the program when it is needed, with `patience` until it is ready. With `log`, all
     /// lines of the protocol are logged under the name of the player.
     pub fn new(command: ProgramCommand, patience: Duration, log: Option<(ProtocolLog, String)>) -> ExternalCommand {
-        ExternalCommand { command, patience, log, name: None, greeted: Mutex::default() }
+        ExternalCommand { command, patience, log, greeted: Mutex::default() }
     }
 
-    /// Adds the name with which the program introduced itself elsewhere, so that it is not started to ask for it.
-    #[must_use]
-    pub fn introduced(self, name: String) -> ExternalCommand {
-        ExternalCommand { name: Some(name), ..self }
-    }
-
-    /// Starts the program, which the first player keeps, and returns the name with which it introduces itself.
-    fn greet(&mut self, stop: &AtomicBool) -> Result<String, ArenaError> {
-        if let Some(name) = &self.name {
-            return Ok(name.clone());
-        }
+    /// Starts the program, and returns the name with which it introduces itself. If `keep` is set, the first player
+    /// keeps the running program.
+    fn greet(&mut self, keep: bool, stop: &AtomicBool) -> Result<String, ArenaError> {
         let mut player = self.player();
         let greeting = player.greet(self.patience, stop);
         let greeting = greeting.map_err(|fault| ArenaError::Start { player: self.command.text().to_owned(), fault })?;
-        self.greeted = Mutex::new(Some(player));
+        self.greeted = Mutex::new(keep.then_some(player));
         Ok(greeting)
     }
 
@@ -83,9 +73,12 @@ impl ExternalCommand {
     }
 }
 
-/// Starts each external program whose name is not known, so that one that cannot play is reported before the first game, which takes the
-/// running program. Programs for which `is_named` is false get the title with which they introduce themselves. `report` receives the command and
-/// the title of each program.
+/// The programs that keep running between their introduction and their first game.
+const MAX_WAITING: usize = 4;
+
+/// Starts each external program, so that one that cannot play is reported before the first game. The first few of them
+/// keep running until their first game. Programs for which `is_named` is false get the title with which they introduce
+/// themselves. `report` receives the command and the title of each program.
 ///
 /// # Errors
 /// Returns an error if a program does not start, or if `stop` is set before all have.
@@ -96,13 +89,14 @@ pub fn introduce(
     stop: &AtomicBool,
     mut report: impl FnMut(&str, &str),
 ) -> Result<(), ArenaError> {
-    let mut titles = Vec::new();
+    let (mut titles, mut waiting) = (Vec::new(), 0);
     for (player, is_named) in players.iter_mut().zip(is_named) {
         let BoardPlayer::External(external) = player else {
             titles.push(None);
             continue;
         };
-        let greeting = external.greet(stop)?;
+        let greeting = external.greet(waiting < MAX_WAITING, stop)?;
+        waiting += 1;
         report(external.command.text(), &greeting);
         titles.push(Some(greeting).filter(|title| !title.is_empty() && !is_named));
     }

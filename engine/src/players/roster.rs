@@ -111,13 +111,17 @@ impl Roster {
         };
         let mut pairs = Vec::new();
         for change in words {
-            pairs.push(key_value(change).ok_or_else(|| wrong(format!("`{change}` is not `key=value`")))?);
+            let (key, text) = key_value(change).ok_or_else(|| wrong(format!("`{change}` is not `key=value`")))?;
+            // Quotation marks, which `key_value` removes, make a text.
+            let is_text = change.trim_end().ends_with(['"', '\'']) && !text.ends_with(['"', '\'']);
+            pairs.push((key, text, is_text));
         }
-        if pairs.iter().any(|(key, _)| *key == "kind") {
-            let own = pairs.into_iter().map(|(key, text)| (key.to_owned(), typed_value(text))).collect();
+        if pairs.iter().any(|(key, ..)| *key == "kind") {
+            let value = |text: &str, is_text| if is_text { Value::String(text.to_owned()) } else { typed_value(text) };
+            let own = pairs.into_iter().map(|(key, text, is_text)| (key.to_owned(), value(text, is_text))).collect();
             config = Config::defined(Some(config), own).map_err(wrong)?;
         } else {
-            config.set_values(pairs).map_err(wrong)?;
+            config.set_values(pairs.into_iter().map(|(key, text, _)| (key, text))).map_err(wrong)?;
         }
         config.check().map_err(wrong)?;
         Ok(config)
@@ -338,6 +342,8 @@ mod tests {
                 assert_eq!(roster.config(&policy).is_ok(), policy.parse::<Policy>().is_ok(), "{policy}");
             }
         }
+        let of_kind = "pvs,kind=pvs,weights='10'".replace("pvs,kind", "sternhalma,kind");
+        assert_eq!(roster.config(&of_kind).unwrap(), roster.config("sternhalma,weights=10").unwrap());
         assert_eq!(roster.config("nst,n='2'").unwrap(), roster.config("nst,n=2").unwrap());
         assert_eq!(roster.config("nst,lanes=1_0").unwrap(), roster.config("nst,lanes=10").unwrap());
         let Config::Uct(uct) = roster.config("heur0,c=0.7, threshold=5,moves=all").unwrap() else { panic!() };

@@ -106,7 +106,7 @@ impl fmt::Display for Domain {
     }
 }
 
-/// Parses `key=value`. The value may be in quotation marks, as texts in TOML.
+/// Parses `key=value`. A pair of quotation marks around the value is removed.
 ///
 /// ```
 /// use sternhalma_game::param_table::key_value;

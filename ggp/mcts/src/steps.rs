@@ -71,6 +71,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         }
     }
 
+    /// Returns the answer of the playout, whatever states it reads.
     fn skips_waits(&self) -> bool {
         self.playout.skips_waits()
     }

@@ -292,7 +292,7 @@ fn openings_are_the_pairs_and_listed_ones_are_taken_in_turn() {
     let make = |_: usize| -> Result<Box<dyn Contestant<Nim>>, String> { unreachable!("nobody plays") };
     let host = TournamentSetup { game: &Nim, contestants: &make, adjudicator: None, openings: None };
     let ran = arena::run(&host, &mut standings, NonZeroUsize::MIN, &AtomicBool::new(false), |_, _| Ok::<_, String>(()));
-    assert_eq!(ran.unwrap_err(), "`x` is no heap");
+    assert_eq!(ran.unwrap_err(), "opening 1: `x` is no heap");
 }
 
 #[test]

@@ -14,7 +14,11 @@ fn all_are_valid() {
     let games = files(&own_dir(), ".kif");
     assert!(games.len() >= 15, "{}", games.len());
     for (name, path) in games {
-        assert_eq!(check(&fs::read_to_string(path).unwrap(), &CheckOptions::default()), [], "{name}");
+        let findings = check(&fs::read_to_string(path).unwrap(), &CheckOptions::default());
+        let findings: Vec<String> = findings.iter().map(ToString::to_string).collect();
+        // Logs name this rulesheet by the digest of its text, which therefore keeps a rule that nothing reads.
+        let known = "15:5: warning[unused]: No rule reads the relation square.";
+        assert!(findings.is_empty() || name == "othello" && findings == [known], "{name}: {findings:?}");
     }
 }
 

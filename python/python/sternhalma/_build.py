@@ -150,7 +150,8 @@ def verify(
 
     `deep` proves every distance with a separate generator of moves. `sample` proves only whole classes of at least
     this number of states, drawn with `seed`. A proof that needs more than `memory` keeps its state in the existing
-    directory `work_dir`, by default that of the table, and resumes after an interruption.
+    directory `work_dir`, by default that of the table, and resumes after an interruption. With `sample`, look-ups in
+    the table compare its blocks with their checksums from then on, also if it was opened with `checked=False`.
 
     Raises `DamagedTable` if the table is damaged or wrong. `progress` is as in `build`.
     """

@@ -82,7 +82,8 @@ export class App {
 
   async start() {
     this.drawFrame();
-    await this.refreshPlayers();
+    // Games need the rule sets.
+    while (!(await this.refreshPlayers())) await new Promise((resolve) => setTimeout(resolve, 1000));
     // The first game has the rules that the view Play proposes.
     this.session.tree.rules = this.session.ruleSets[0]?.name;
     this.session.restore();
@@ -167,15 +168,18 @@ export class App {
     this.update();
   }
 
+  /** Returns whether the server answered. */
   async refreshPlayers() {
     try {
       const { players, levels, rules, policies } = await api.players();
       [this.players, this.levels, this.policies] = [players, levels, policies];
       this.session.ruleSets = rules;
+      this.update();
+      return true;
     } catch (error) {
       this.fail(error);
+      return false;
     }
-    this.update();
   }
 
   /**

@@ -33,7 +33,7 @@ pub struct ResolvedTournament {
 }
 
 enum ResolvedGame {
-    Rules { path: PathBuf, sheet: Rulesheet, engine: RulesEngine, lenient: bool, policies: Vec<Policy> },
+    Rules { path: PathBuf, sheet: Rulesheet, engine: RulesEngine, policies: Vec<Policy> },
     Board { setup: GameSetup, players: Vec<ResolvedPlayer>, openings: Openings<GameState>, table: Option<PathBuf> },
 }
 
@@ -61,7 +61,10 @@ pub fn resolve(options: TournamentOptions, shard: Option<Shard>) -> Result<Resol
             let policies: Vec<Policy> = players.iter().map(policy_of).collect::<Result<_>>()?;
             let schedule = spec.schedule()?;
             check_policies(&schedule, engine, &policies)?;
-            let game = ResolvedGame::Rules { path, sheet, engine, lenient, policies };
+            if !lenient {
+                refuse_invalid(&sheet).with_context(|| path.display().to_string())?;
+            }
+            let game = ResolvedGame::Rules { path, sheet, engine, policies };
             Ok(ResolvedTournament { game, schedule, openings })
         }
         GameSpec::Board { size, pieces, rules, table, players: file } => {
@@ -125,10 +128,7 @@ pub fn open(
 ) -> Result<Tournament> {
     let ResolvedTournament { game, mut schedule, openings: file } = tournament;
     let backend: Box<dyn Backend> = match game {
-        ResolvedGame::Rules { path, sheet, engine, lenient, policies } => {
-            if !lenient {
-                refuse_invalid(&sheet).with_context(|| path.display().to_string())?;
-            }
+        ResolvedGame::Rules { path, sheet, engine, policies } => {
             let backend =
                 rules_backend(&sheet, engine, policies, memory).with_context(|| path.display().to_string())?;
             if let Some(reason) = backend.notice() {
@@ -137,7 +137,7 @@ pub fn open(
             backend
         }
         ResolvedGame::Board { setup, players, openings, table } => {
-            let mut tables = BoardTables { ctx, setup, default: table.as_deref(), open: Vec::new() };
+            let mut tables = BoardTables { ctx, setup, default: table.as_deref(), named: Vec::new(), open: Vec::new() };
             let players = open_players(&mut tables, players, &mut schedule, log)?;
             // The default table decides games whose armies have separated.
             let adjudicator = if schedule.adjudicate { Some(tables.get(None)?) } else { None };
@@ -198,7 +198,8 @@ struct BoardTables<'a> {
     setup: GameSetup,
     /// The table of players without their own table.
     default: Option<&'a Path>,
-    /// By place.
+    /// By the given names and by place.
+    named: Vec<(Option<PathBuf>, Distances)>,
     open: Vec<(PathBuf, Distances)>,
 }
 
@@ -206,6 +207,16 @@ impl BoardTables<'_> {
     /// Returns the distances of a table, or of the default table without a name.
     fn get(&mut self, name: Option<&Path>) -> Result<Distances> {
         let name = name.or(self.default);
+        if let Some((_, distances)) = self.named.iter().find(|(known, _)| known.as_deref() == name) {
+            return Ok(distances.clone());
+        }
+        let distances = self.find(name)?;
+        self.named.push((name.map(Path::to_owned), distances.clone()));
+        Ok(distances)
+    }
+
+    /// Opens the table with a name that is new, unless it is open under another one.
+    fn find(&mut self, name: Option<&Path>) -> Result<Distances> {
         let table = map_table(self.ctx, self.setup.board, name, Coverage::Complete)?;
         let place = table.path().canonicalize().unwrap_or_else(|_| table.path().to_owned());
         if let Some((_, distances)) = self.open.iter().find(|(open, _)| *open == place) {
@@ -236,7 +247,7 @@ mod tests {
         let matches = TablesArgs::augment_args(Command::new("sternhalma")).get_matches_from(words);
         let tables = TablesArgs::from_arg_matches(&matches).unwrap();
         let ctx = CommandContext::new(tables, "", || Command::new("sternhalma"));
-        let mut tables = BoardTables { ctx: &ctx, setup, default: None, open: Vec::new() };
+        let mut tables = BoardTables { ctx: &ctx, setup, default: None, named: Vec::new(), open: Vec::new() };
         for name in [None, Some(Path::new("4x4-1")), Some(Path::new("4x4-1.sht")), Some(&*path)] {
             tables.get(name).unwrap();
         }

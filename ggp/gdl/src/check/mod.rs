@@ -40,11 +40,11 @@ impl Rulesheet {
     pub fn check(&self, options: &CheckOptions) -> Vec<Finding> {
         let (rules, mut findings) = (self.converted_rules(), self.findings().to_vec());
         findings.extend(StaticCheck::new(rules, options.fragment).run());
+        accept_negation(rules, &mut findings, options);
         if has_error(&findings) {
             // The rules that read a name may be missing too.
             findings.retain(|finding| finding.code != Code::Unused);
         }
-        accept_negation(rules, &mut findings, options);
         let is_game = rules.iter().any(|rule| rule.head.name == "role");
         if options.lenient && is_game && self.rules().is_ok() {
             let played = simulate(rules, options);

@@ -116,5 +116,7 @@ fn report<'a>(
         true => did_you_mean(name, known.iter().copied()),
         false => String::new(),
     };
-    names.enumerate().map(|(index, named)| finding(named, similar(index, named.0))).collect()
+    let mut names: Vec<(&str, Place)> = names.collect();
+    names.sort_by_key(|(_, place)| *place);
+    names.into_iter().enumerate().map(|(index, named)| finding(named, similar(index, named.0))).collect()
 }

@@ -70,8 +70,9 @@ fn not_played(error: &ProverError) -> Finding {
     Finding::warning(Code::NotPlayed, Place::default(), format!("The simulation stopped: {error}.")).without_place()
 }
 
-/// The characters of a state in a message.
+/// The characters of a state in a message, and the places of rules.
 const MOST_OF_STATE: usize = 400;
+const MOST_PLACES: usize = 10;
 
 struct RandomPlay<'a> {
     prover: Prover,
@@ -101,8 +102,9 @@ impl RandomPlay<'_> {
                     [] => "No rule of `legal` is for this role.".to_owned(),
                     [place] => format!("The rule of its moves is at {place}."),
                     places => {
-                        let texts: Vec<String> = places.iter().map(Place::to_string).collect();
-                        format!("The rules of its moves are at {}.", texts.join(", "))
+                        let texts: Vec<String> = places.iter().take(MOST_PLACES).map(Place::to_string).collect();
+                        let more = if places.len() > MOST_PLACES { " and elsewhere" } else { "" };
+                        format!("The rules of its moves are at {}{more}.", texts.join(", "))
                     }
                 };
                 let fluents: Vec<String> = state.fluents().iter().map(|&fluent| self.prover.text(fluent)).collect();
@@ -118,8 +120,7 @@ impl RandomPlay<'_> {
     fn places_of_moves(&self, role: &str) -> Vec<Place> {
         let is_of_role = |term: &Term| match term {
             Term::Constant(name) => name == role,
-            Term::Variable(_) => true,
-            Term::Function { .. } => false,
+            Term::Variable(_) | Term::Function { .. } => true,
         };
         let rules = self
             .rules

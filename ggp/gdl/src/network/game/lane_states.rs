@@ -217,7 +217,10 @@ impl<'a> LaneStates<'a> {
 
     /// Advances to the next phase when no seat plays.
     pub fn pass(&mut self) {
-        self.phase = (self.phase + 1) % self.game.phases.len();
-        self.view.phase = self.game.phases[self.phase].clone();
+        // The phase is shared by all threads, so its count of owners is left alone if it does not change.
+        if self.game.phases.len() > 1 {
+            self.phase = (self.phase + 1) % self.game.phases.len();
+            self.view.phase = self.game.phases[self.phase].clone();
+        }
     }
 }
