@@ -87,7 +87,7 @@ pub fn player_config(roster: &Roster, text: &str) -> Result<Config> {
 ///
 /// Fails if there is no such table, or it cannot be opened. The message has the command that builds it.
 pub fn distances(ctx: &CommandContext, board: Board, name: Option<&Path>, coverage: Coverage) -> Result<Distances> {
-    searched(map_table(ctx, board, name, coverage)?, board, ctx, name.is_some())
+    load_distances(map_table(ctx, board, name, coverage)?, board, ctx, name.is_some())
 }
 
 /// Opens the same table as [`distances`], also a partial one, or returns estimates with a notice if there is none.
@@ -113,7 +113,7 @@ pub fn open_distances(
     coverage: Coverage,
 ) -> Result<Option<Distances>> {
     let table = find_table(ctx, board, name, coverage)?;
-    table.map(|table| searched(table, board, ctx, name.is_some())).transpose()
+    table.map(|table| load_distances(table, board, ctx, name.is_some())).transpose()
 }
 
 /// Opens the table of [`distances`] without loading it.
@@ -139,7 +139,7 @@ fn find_table(ctx: &CommandContext, board: Board, name: Option<&Path>, coverage:
 }
 
 /// Loads and checks a table for a search. A part of a table that the user has not named gets a notice.
-pub fn searched(table: Table, board: Board, ctx: &CommandContext, named: bool) -> Result<Distances> {
+pub fn load_distances(table: Table, board: Board, ctx: &CommandContext, named: bool) -> Result<Distances> {
     let table = ctx.tables.load_for_search(table).and_then(verified).with_context(|| need(board))?;
     if !named && !table.prefix().is_whole() {
         let exact = table.proven_depth().map_or(String::new(), |depth| format!(", exact up to distance {depth}"));

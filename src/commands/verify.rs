@@ -63,7 +63,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         let mut plan = verifier.plan_sample(spec)?;
         report_unfinished(plan.unfinished());
         let result = show_progress(ctx, |progress| plan.run(progress))?;
-        let extent = not_cancelled(result, || plan.left())?;
+        let extent = not_cancelled(result, || plan.remaining())?;
         return print_sample(args, &table, spec, &extent);
     }
     match &args.cluster.cluster {
@@ -82,7 +82,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         let mut plan = verifier.plan()?;
         report_unfinished(plan.unfinished());
         let result = show_progress(ctx, |progress| plan.run(progress))?;
-        not_cancelled(result, || plan.left())?;
+        not_cancelled(result, || plan.remaining())?;
     } else {
         let result = show_progress(ctx, |progress| verifier.check(progress))?;
         not_cancelled(result, || Ok(UnfinishedProof::Nothing))?;

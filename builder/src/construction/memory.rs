@@ -68,13 +68,13 @@ pub fn fit_with_fixed(
     least_fixed: usize,
 ) -> Result<(PartitionParams, usize)> {
     // Estimates may ask for more threads than a pool can have.
-    most_threads(threads.min(rayon::max_num_threads()), |threads| params_for(spec, threads, limit, least_fixed))
+    max_threads(threads.min(rayon::max_num_threads()), |threads| params_for(spec, threads, limit, least_fixed))
         .ok_or_else(|| BuilderError::MemoryLimit { least: least_memory(spec, 1), limit })
 }
 
 /// Returns the largest number of threads, at most `all`, that fits, with what `fit` returns for it. Fewer threads fit
 /// too, because more threads take more memory.
-pub(super) fn most_threads<T>(all: usize, fit: impl Fn(usize) -> Option<T>) -> Option<(T, usize)> {
+pub(super) fn max_threads<T>(all: usize, fit: impl Fn(usize) -> Option<T>) -> Option<(T, usize)> {
     if let Some(found) = fit(all) {
         return Some((found, all));
     }
@@ -96,7 +96,7 @@ fn params_for(spec: TableSpec, threads: usize, limit: u64, least_fixed: usize) -
     let pieces = spec.prefix.board().pieces();
     // Segments of 32 KiB to 256 KiB.
     let segment_words = 1usize << ((limit / 1024).clamp(32 << 10, 256 << 10) / 8).ilog2();
-    let slice_pieces = most_slice_pieces(spec.prefix, limit);
+    let slice_pieces = max_slice_pieces(spec.prefix, limit);
     let candidates = (least_fixed..=pieces.saturating_sub(2)).filter_map(|fixed_pieces| {
         let slice_pieces = slice_pieces.min(pieces - 1 - fixed_pieces);
         let params = PartitionParams { fixed_pieces, slice_pieces, segment_words, spill_bytes: 0 };
@@ -108,7 +108,7 @@ fn params_for(spec: TableSpec, threads: usize, limit: u64, least_fixed: usize) -
 }
 
 /// Returns the number of pieces of the largest slices that a build within `limit` bytes uses.
-fn most_slice_pieces(prefix: Prefix, limit: u64) -> usize {
+fn max_slice_pieces(prefix: Prefix, limit: u64) -> usize {
     Expander::slice_pieces_within(prefix, MAX_SLICES_BYTES.min(limit / 64))
 }
 
@@ -155,8 +155,8 @@ pub(super) fn fit_resumed(
     partitions: (usize, usize),
     limit: u64,
 ) -> std::result::Result<(PartitionParams, usize), u64> {
-    let fit = |threads| resume_params(spec, threads, partitions, 1..=most_slice_pieces(spec.prefix, limit), limit);
-    let fitting = most_threads(threads.min(rayon::max_num_threads()), |threads| fit(threads).ok());
+    let fit = |threads| resume_params(spec, threads, partitions, 1..=max_slice_pieces(spec.prefix, limit), limit);
+    let fitting = max_threads(threads.min(rayon::max_num_threads()), |threads| fit(threads).ok());
     fitting.map_or_else(|| fit(1).map(|params| (params, 1)), Ok)
 }
 

@@ -6,7 +6,7 @@ use sternhalma_data::table::write::NewTable;
 use sternhalma_data::{Table, TableSpec};
 
 use super::in_memory::build_in_memory;
-use super::memory::{fit_resumed, fit_to_limit, memory_with_spill, most_threads};
+use super::memory::{fit_resumed, fit_to_limit, max_threads, memory_with_spill};
 use super::out_of_core::{BuildOutcome, OutOfCoreBuild};
 use super::table_builder::TableBuilder;
 use crate::error::{BuilderError, Result};
@@ -110,7 +110,7 @@ impl TableBuilder {
         let (threads, memory, params) = match mode.mode {
             BuildMode::InMemory => {
                 let fits = |&threads: &usize| self.mode.is_none() || self.memory_with(threads) <= self.memory_limit;
-                let fitting = most_threads(all, |threads| Some(threads).filter(fits)).map(|(threads, _)| threads);
+                let fitting = max_threads(all, |threads| Some(threads).filter(fits)).map(|(threads, _)| threads);
                 (fitting.unwrap_or(all), self.memory_with(fitting.unwrap_or(1)), None)
             }
             BuildMode::OutOfCore => match self.fit_out_of_core(all, begun.as_ref()) {

@@ -326,11 +326,11 @@ impl<N: StateNumbering> Partitioning<N> {
             groups,
         };
         if !class.groups.is_empty() && self.fixed_pieces > 0 {
-            for involved in self.numbering.involved(pieces) {
-                let start = self.start(involved.partition);
-                let bits = involved.indices.start - start..involved.indices.end - start;
-                class.positions.add(&involved, 64 * class.words as u64 + bits.start % 64);
-                self.add_successor(&mut class, involved.partition, bits);
+            for successor in self.numbering.successor_states(pieces) {
+                let start = self.start(successor.partition);
+                let bits = successor.indices.start - start..successor.indices.end - start;
+                class.positions.add(&successor, 64 * class.words as u64 + bits.start % 64);
+                self.add_successor(&mut class, successor.partition, bits);
             }
         }
         class.words += 1;

@@ -256,7 +256,7 @@ impl<S> ProofPlan<'_, S> {
     ///
     /// # Errors
     /// If the files cannot be read.
-    pub fn left(&self) -> Result<UnfinishedProof> {
+    pub fn remaining(&self) -> Result<UnfinishedProof> {
         let left = if self.partitions.is_some() { self.files.unfinished()? } else { Unfinished::Nothing };
         Ok(self.describe(&left))
     }

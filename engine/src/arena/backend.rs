@@ -109,6 +109,18 @@ pub fn introduce(
     Ok(())
 }
 
+/// Checks that the budgets of a schedule bound all searches. `config` returns the configuration of a player, or `None`
+/// for an external program, every request to which has a deadline.
+///
+/// # Errors
+/// Returns an error if a search would not end.
+pub fn check_player_budgets<'a>(
+    schedule: &Schedule,
+    config: impl Fn(usize) -> Option<&'a Config>,
+) -> Result<(), ArenaError> {
+    schedule.check_budgets(|player, limits| config(player).is_none_or(|config| config.ends_by(limits)))
+}
+
 /// A board and the players of a tournament.
 pub struct BoardBackend {
     game: ChineseCheckers,
@@ -206,10 +218,9 @@ impl Backend for BoardBackend {
     }
 
     fn set_schedule(&mut self, schedule: &Schedule) -> Result<(), ArenaError> {
-        schedule.check_budgets(|player, limits| match &self.players[player] {
-            BoardPlayer::BuiltIn(player) => player.config().ends_by(limits),
-            // Every request to an external program has a deadline.
-            BoardPlayer::External(_) => true,
+        check_player_budgets(schedule, |player| match &self.players[player] {
+            BoardPlayer::BuiltIn(player) => Some(player.config()),
+            BoardPlayer::External(_) => None,
         })?;
         if self.openings.is_none() {
             self.openings = Some(Openings::new(&self.game, schedule)?);

@@ -6,7 +6,7 @@ mod machine;
 mod openings;
 mod tune;
 
-pub use backend::{BoardBackend, BoardPlayer, ExternalCommand, introduce};
+pub use backend::{BoardBackend, BoardPlayer, ExternalCommand, check_player_budgets, introduce};
 pub use contest::EngineContestant;
 pub use machine::machine_rate;
 pub use openings::{BalanceTest, DistinctOpenings, MAX_UNBALANCED, OpeningSearch, OpeningShortage};

@@ -64,7 +64,7 @@ struct Distances {
 
 /// Looks up at most 100,000 states.
 ///
-/// A line of JSON with a rank or a state is answered by a line with a distance, null or an error.
+/// The answer to a line of JSON with a rank or a state is a line with a distance, null or an error.
 #[utoipa::path(
     post,
     path = "/api/tables/{table}/distances",

@@ -7,7 +7,9 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use sternhalma_data::board::Board;
 use sternhalma_data::table::Coverage;
-use sternhalma_engine::arena::{BoardBackend, BoardPlayer, ExternalCommand, introduce, machine_rate};
+use sternhalma_engine::arena::{
+    BoardBackend, BoardPlayer, ExternalCommand, check_player_budgets, introduce, machine_rate,
+};
 use sternhalma_engine::external::{ProgramCommand, ProtocolLog};
 use sternhalma_engine::{ChineseCheckers, Config, Distances, Filter, GameSetup, GameState, Roster, WeightsFiles};
 use sternhalma_ggp::arena::{
@@ -17,7 +19,7 @@ use sternhalma_ggp::arena::{
 use sternhalma_ggp::gdl::Rulesheet;
 use sternhalma_ggp::{MemoryBudget, Policy};
 
-use crate::args::player::{map_table, player_config, roster, searched};
+use crate::args::player::{load_distances, map_table, player_config, roster};
 use crate::args::rule_set::read_rules;
 use crate::args::tournament::{GameSpec, OpeningsFile, PlannedTournament, PlayerEntry, PlayerKind, TournamentOptions};
 use crate::context::CommandContext;
@@ -73,10 +75,9 @@ pub fn resolve(options: TournamentOptions, shard: Option<Shard>) -> Result<Resol
             let players: Vec<ResolvedPlayer> =
                 players.iter().map(|player| board_player(&roster, player)).collect::<Result<_>>()?;
             let schedule = spec.schedule()?;
-            schedule.check_budgets(|player, limits| match &players[player] {
-                ResolvedPlayer::BuiltIn { config, .. } => config.ends_by(limits),
-                // Every request to a program has a deadline.
-                ResolvedPlayer::Program { .. } => true,
+            check_player_budgets(&schedule, |player| match &players[player] {
+                ResolvedPlayer::BuiltIn { config, .. } => Some(config),
+                ResolvedPlayer::Program { .. } => None,
             })?;
             let setup = GameSetup { board, rules, ply_limit: schedule.ply_limit };
             let read = Openings::new(&ChineseCheckers::of(setup, Filter::All), &schedule);
@@ -222,7 +223,7 @@ impl BoardTables<'_> {
         if let Some((_, distances)) = self.open.iter().find(|(open, _)| *open == place) {
             return Ok(distances.clone());
         }
-        let opened = searched(table, self.setup.board, self.ctx, name.is_some())?;
+        let opened = load_distances(table, self.setup.board, self.ctx, name.is_some())?;
         self.open.push((place, opened.clone()));
         Ok(opened)
     }

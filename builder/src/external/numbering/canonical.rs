@@ -6,7 +6,7 @@ use std::ops::Range;
 use sternhalma_data::board::{Symmetry, choose};
 use sternhalma_data::{Cell, CellSet, Prefix, State};
 
-use super::{ClassPositions, Involved, StateNumbering, below, partition_of};
+use super::{ClassPositions, StateNumbering, SuccessorStates, below, partition_of};
 use crate::ranks::IndexIntervals;
 
 impl StateNumbering for Symmetry {
@@ -49,7 +49,7 @@ impl StateNumbering for Symmetry {
 
     /// These are the canonical states that have, or whose mirror image has, the mover above the
     /// lowest fixed piece of an expanded context.
-    fn involved(&self, pieces: CellSet) -> Vec<Involved> {
+    fn successor_states(&self, pieces: CellSet) -> Vec<SuccessorStates> {
         let Some(lowest) = pieces.first() else { return Vec::new() };
         let row = self.row_of(lowest);
         // Contexts are expanded unless a row down to that of the lowest fixed piece shows that their
@@ -63,12 +63,12 @@ impl StateNumbering for Symmetry {
         }
         let own = partition_of(pieces, pieces.len());
         let (below, lower) = (lowest.index(), self.prefix().board().pieces() - pieces.len() - 1);
-        let mut intervals: Vec<Involved> = Vec::new();
+        let mut intervals: Vec<SuccessorStates> = Vec::new();
         for mover in (self.prefix().cells() - CellSet::first_cells(below) - pieces).iter() {
             let mut add = |upper_pieces: CellSet, indices: Range<u64>| {
                 let partition = partition_of(upper_pieces, pieces.len());
                 if partition != own && !indices.is_empty() {
-                    intervals.push(Involved { mover, partition, indices });
+                    intervals.push(SuccessorStates { mover, partition, indices });
                 }
             };
             let with_mover = pieces.with(mover);
@@ -89,8 +89,8 @@ impl StateNumbering for Symmetry {
 }
 
 impl ClassPositions for IndexIntervals {
-    fn add(&mut self, involved: &Involved, at: u64) {
-        self.push(involved.indices.clone(), at);
+    fn add(&mut self, successor: &SuccessorStates, at: u64) {
+        self.push(successor.indices.clone(), at);
     }
 }
 
@@ -127,9 +127,9 @@ fn images(
 }
 
 /// Sorts intervals and joins those that overlap or touch within a partition.
-fn merge(mut intervals: Vec<Involved>) -> Vec<Involved> {
+fn merge(mut intervals: Vec<SuccessorStates>) -> Vec<SuccessorStates> {
     intervals.sort_unstable_by_key(|interval| (interval.partition, interval.indices.start));
-    let mut merged: Vec<Involved> = Vec::new();
+    let mut merged: Vec<SuccessorStates> = Vec::new();
     for interval in intervals {
         match merged.last_mut() {
             Some(last) if last.partition == interval.partition && interval.indices.start <= last.indices.end => {

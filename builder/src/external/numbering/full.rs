@@ -5,7 +5,7 @@ use std::ops::Range;
 use sternhalma_data::board::{choose, rank_above};
 use sternhalma_data::{CellSet, Prefix, Rank, State};
 
-use super::{ClassPositions, Involved, StateNumbering, below, partition_of};
+use super::{ClassPositions, StateNumbering, SuccessorStates, below, partition_of};
 use crate::ranks::{BitOffsets, MAX_CELLS};
 
 impl StateNumbering for Prefix {
@@ -36,15 +36,15 @@ impl StateNumbering for Prefix {
     }
 
     /// A mover above the lowest fixed piece makes it the next piece of another partition.
-    fn involved(&self, pieces: CellSet) -> Vec<Involved> {
+    fn successor_states(&self, pieces: CellSet) -> Vec<SuccessorStates> {
         let (below, lower) = (below(*self, pieces), self.board().pieces() - pieces.len() - 1);
         let involve = |mover| {
             let with_mover = pieces.with(mover);
             let partition = partition_of(with_mover, pieces.len());
-            Involved { mover, partition, indices: self.interval(with_mover, below, lower) }
+            SuccessorStates { mover, partition, indices: self.interval(with_mover, below, lower) }
         };
         let movers = self.cells() - CellSet::first_cells(below) - pieces;
-        movers.iter().map(involve).filter(|involved| !involved.indices.is_empty()).collect()
+        movers.iter().map(involve).filter(|successor| !successor.indices.is_empty()).collect()
     }
 
     fn positions(&self, start: u64, _: u64, below: usize) -> BitOffsets {
@@ -60,7 +60,7 @@ impl StateNumbering for Prefix {
 }
 
 impl ClassPositions for BitOffsets {
-    fn add(&mut self, involved: &Involved, at: u64) {
-        self.above[involved.mover.index()] = involved.indices.start.wrapping_sub(at);
+    fn add(&mut self, successor: &SuccessorStates, at: u64) {
+        self.above[successor.mover.index()] = successor.indices.start.wrapping_sub(at);
     }
 }

@@ -37,7 +37,7 @@ pub trait StateNumbering {
 
     /// Returns the states of other partitions that the contexts with the fixed pieces `pieces`
     /// involve, in the order of their indices. `pieces` is not empty.
-    fn involved(&self, pieces: CellSet) -> Vec<Involved>;
+    fn successor_states(&self, pieces: CellSet) -> Vec<SuccessorStates>;
 
     /// Returns the positions of a class whose own partition has `states` states from index `start`
     /// on, which come first. `below` is the number of cells below the fixed pieces.
@@ -51,11 +51,11 @@ pub trait StateNumbering {
 /// The positions of the states of a context class in its bitmaps.
 pub trait ClassPositions {
     /// Adds states of another partition, the first of them at position `at`. Indices increase.
-    fn add(&mut self, involved: &Involved, at: u64);
+    fn add(&mut self, successor: &SuccessorStates, at: u64);
 }
 
 /// An interval of states of one partition that a context class involves.
-pub struct Involved {
+pub struct SuccessorStates {
     /// The cell of the mover in the first of the states.
     pub mover: Cell,
     pub partition: u64,
@@ -124,8 +124,8 @@ impl StateNumbering for Numbering {
         chosen!(self, numbering => numbering.shape_key(pieces))
     }
 
-    fn involved(&self, pieces: CellSet) -> Vec<Involved> {
-        chosen!(self, numbering => numbering.involved(pieces))
+    fn successor_states(&self, pieces: CellSet) -> Vec<SuccessorStates> {
+        chosen!(self, numbering => numbering.successor_states(pieces))
     }
 
     fn positions(&self, start: u64, states: u64, below: usize) -> ChosenPositions {
@@ -150,10 +150,10 @@ pub enum ChosenPositions {
 }
 
 impl ClassPositions for ChosenPositions {
-    fn add(&mut self, involved: &Involved, at: u64) {
+    fn add(&mut self, successor: &SuccessorStates, at: u64) {
         match self {
-            ChosenPositions::ByRank(positions) => positions.add(involved, at),
-            ChosenPositions::ByReducedRank(positions) => positions.add(involved, at),
+            ChosenPositions::ByRank(positions) => positions.add(successor, at),
+            ChosenPositions::ByReducedRank(positions) => positions.add(successor, at),
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::syntax::{Code, Term};
 use crate::{Goal, GroundError, Prover, ProverError, ProverLimits, ProverState};
 
 /// The maximum number of steps of a match.
-const MOST_STEPS: usize = 2_000;
+const MAX_STEPS: usize = 2_000;
 
 /// Plays random matches and returns the findings, each kind once per role. Stops
 /// early when a proof exceeds its limit of rows.
@@ -70,9 +70,9 @@ fn not_played(error: &ProverError) -> Finding {
     Finding::warning(Code::NotPlayed, Place::default(), format!("The simulation stopped: {error}.")).without_place()
 }
 
-/// The characters of a state in a message, and the places of rules.
-const MOST_OF_STATE: usize = 400;
-const MOST_PLACES: usize = 10;
+/// The maximum number of characters of a state, and of places of rules, in a message.
+const MAX_STATE_CHARS: usize = 400;
+const MAX_PLACES: usize = 10;
 
 struct RandomPlay<'a> {
     prover: Prover,
@@ -85,7 +85,7 @@ impl RandomPlay<'_> {
     fn play(&mut self, rng: &mut Rng) -> Result<(), ProverError> {
         let start = self.prover.initial()?;
         let mut last = start.clone();
-        match self.prover.play_random(&start, MOST_STEPS, rng, |state| last.clone_from(state)) {
+        match self.prover.play_random(&start, MAX_STEPS, rng, |state| last.clone_from(state)) {
             Ok(end) => self.check_goals(&end.goals),
             Err(ProverError::NoLegalMove { .. }) => self.report_stuck_roles(&last)?,
             Err(error) => return Err(error),
@@ -102,13 +102,13 @@ impl RandomPlay<'_> {
                     [] => "No rule of `legal` is for this role.".to_owned(),
                     [place] => format!("The rule of its moves is at {place}."),
                     places => {
-                        let texts: Vec<String> = places.iter().take(MOST_PLACES).map(Place::to_string).collect();
-                        let more = if places.len() > MOST_PLACES { " and elsewhere" } else { "" };
+                        let texts: Vec<String> = places.iter().take(MAX_PLACES).map(Place::to_string).collect();
+                        let more = if places.len() > MAX_PLACES { " and elsewhere" } else { "" };
                         format!("The rules of its moves are at {}{more}.", texts.join(", "))
                     }
                 };
                 let fluents: Vec<String> = state.fluents().iter().map(|&fluent| self.prover.text(fluent)).collect();
-                let state = beginning(&fluents.join(" "), MOST_OF_STATE);
+                let state = beginning(&fluents.join(" "), MAX_STATE_CHARS);
                 let message = format!("{name} has no legal move in a state that is not terminal: {state}. {rules}");
                 self.report(Severity::Error, Code::NoLegalMove, role, places.first().copied(), message);
             }
