@@ -255,4 +255,41 @@ test("the editor sets up a position by hand and as text", async () => {
   await page.context().close();
 });
 
+test("what was typed stays when the tables of the server arrive", async () => {
+  const page = await here.open();
+  /** @type {() => void} */
+  let release = () => {};
+  const held = new Promise((resolve) => (release = () => resolve(null)));
+  let requests = 0;
+  await page.route("**/api/tables", async (route) => {
+    requests++;
+    await held;
+    await route.continue();
+  });
+  await page.goto(`${here.url}/#view=editor`);
+  await page.reload();
+  const field = page.locator('[data-name="position"]');
+  await field.fill("5/3x1/3o1/o1x2/5 o 4");
+  await until(async () => requests > 0, "the request for the tables");
+  const answered = page.waitForResponse((response) => response.url().endsWith("/api/tables"));
+  release();
+  await answered;
+  await page.locator('[data-action="set-position"]').click();
+  await until(async () => (await pieces(page)).d4 === "x", "the position");
+  // Text of the same position is written as the page writes it.
+  await field.fill("5/3x1/3o1/o1x2/5 o 4 ");
+  await page.locator('[data-action="set-position"]').click();
+  await until(async () => (await field.inputValue()) === "5/3x1/3o1/o1x2/5 o 4", "the position as it is printed");
+  await page.context().close();
+});
+
+test("what was typed stays when the form is drawn again", async () => {
+  const page = await here.open("#view=distances&table=5x5-3");
+  const field = page.locator('[data-name="state"]');
+  await field.fill("a1,b1,c1");
+  await page.locator('input[name="solo-overlay"][value="heat"]').check({ force: true });
+  assert.equal(await field.inputValue(), "a1,b1,c1");
+  await page.context().close();
+});
+
 test("no page reported an error", () => assert.deepEqual(here.errors, []));

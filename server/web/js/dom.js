@@ -64,18 +64,35 @@ function append(element, children) {
 }
 
 /**
- * Replaces the children of an element. The focus stays on the child with the same `data-key`.
+ * Replaces the children of an element. The focus stays on the child with the same `data-key`, and a text that was typed
+ * into such a field stays if the field proposes the same value as before.
  * @param {Element} element
  * @param {...Child} children
  */
 export function fill(element, ...children) {
   const active = document.activeElement;
   const key = active && element.contains(active) ? active.getAttribute("data-key") : null;
+  const typed = fields(element).filter(({ value, defaultValue }) => value !== defaultValue);
   element.replaceChildren();
   append(element, children);
+  const now = fields(element);
+  for (const { dataset, value, defaultValue } of typed) {
+    const again = now.find((field) => field.dataset.key === dataset.key);
+    if (again?.defaultValue === defaultValue) again.value = value;
+  }
   if (key === null) return;
   const again = element.querySelector(`[data-key="${CSS.escape(key)}"]`);
   if (again instanceof HTMLElement) again.focus({ preventScroll: true });
+}
+
+/**
+ * Returns the fields inside an element that have a text and a `data-key`.
+ * @param {Element} element
+ */
+function fields(element) {
+  return /** @type {(HTMLInputElement | HTMLTextAreaElement)[]} */ ([
+    ...element.querySelectorAll("input[data-key], textarea[data-key]"),
+  ]);
 }
 
 /** The keys of the contents of elements. @type {WeakMap<Element, string>} */

@@ -2,7 +2,7 @@
 
 import { api } from "../api.js";
 import { SIZES, boardCells, other } from "../geometry.js";
-import { button, choice, fill, h, notify, panel, refill } from "../dom.js";
+import { button, choice, h, notify, panel, refill } from "../dom.js";
 import { army, initial, parseArmy, parsePosition, printPosition, unrank } from "../notation.js";
 import { sideBadge } from "../stage.js";
 import { count } from "../text.js";
@@ -11,6 +11,7 @@ import { count } from "../text.js";
  * @typedef {import("../app.js").App} App
  * @typedef {import("../storage.js").Link} Link
  * @typedef {import("../types.js").Side} Side
+ * @typedef {import("../types.js").TableInfo} TableInfo
  * @typedef {import("../notation.js").Placement} Placement
  * @typedef {"move" | "x" | "o" | "erase"} Tool
  */
@@ -40,11 +41,11 @@ export class EditorView {
     /** @type {Tool} */
     this.tool = "move";
     this.opened = false;
-    this.drawnKey = "";
     this.tools = h("div.form");
     this.text = h("div.form");
+    this.draw = h("div.form");
     this.left = h("div", {}, panel("Board", this.tools));
-    this.right = h("div", {}, panel("As text", this.text));
+    this.right = h("div", {}, panel("As text", this.text, this.draw));
   }
 
   /** @param {Link} link */
@@ -67,7 +68,6 @@ export class EditorView {
   /** @param {Placement} placement */
   set(placement) {
     this.placement = placement;
-    this.drawnKey = "";
     this.app.update();
   }
 
@@ -119,11 +119,11 @@ export class EditorView {
     app.stage.status.textContent = this.fault() ?? `${count(counts[0], "piece")} each, ${placement.player} to move.`;
     app.stage.status.dataset.kind = "";
     refill(app.stage.controls, ["editor", this.fault()], () => this.actions());
-    const key = JSON.stringify([printPosition(placement), tool, app.tables.map(({ name }) => name)]);
-    if (key === this.drawnKey) return;
-    this.drawnKey = key;
-    this.drawTools();
-    this.drawText();
+    const text = printPosition(placement);
+    const table = app.tables.find((known) => known.side === size && known.pieces === counts[0]);
+    refill(this.tools, [text, tool], () => this.toolForms());
+    refill(this.text, text, () => this.textForms());
+    refill(this.draw, table, () => this.randomForm(table));
   }
 
   /** @param {string} cell */
@@ -160,7 +160,7 @@ export class EditorView {
     this.app.visit({ view });
   }
 
-  drawTools() {
+  toolForms() {
     const { placement, tool } = this;
     const sizes = /** @type {[string, string][]} */ (SIZES.map((size) => [`${size}`, `${size} × ${size}`]));
     const radios = TOOLS.map(([value, text]) => {
@@ -175,8 +175,7 @@ export class EditorView {
       return h("label", {}, input, value === "x" || value === "o" ? sideBadge(value) : null, h("span", {}, text));
     });
     const pieces = Math.max(1, army(placement, "x").length);
-    fill(
-      this.tools,
+    return [
       h("fieldset.segments", {}, h("legend", {}, "Press a cell to"), ...radios),
       h(
         "div.pair",
@@ -214,7 +213,7 @@ export class EditorView {
         }),
         button("Exchange sides", () => this.exchange(), { icon: "flip", "data-key": "exchange" }),
       ),
-    );
+    ];
   }
 
   /** Gives each side the place of the other, seen from its home. */
@@ -227,34 +226,25 @@ export class EditorView {
     this.set({ ...placement, pieces, player: other(placement.player) });
   }
 
-  drawText() {
-    const { placement } = this;
+  textForms() {
     const position = h("input", {
       type: "text",
-      value: printPosition(placement),
+      value: printPosition(this.placement),
       spellcheck: false,
       autocomplete: "off",
       "data-name": "position",
       "data-key": "position",
     });
-    fill(
-      this.text,
+    const show = () => this.set(position.value.trim() === "startpos" ? initial(9, 6) : parsePosition(position.value));
+    return [
       h(
         "form.inline",
-        {
-          submit: (event) => [
-            event.preventDefault(),
-            this.tryTo(() =>
-              this.set(position.value.trim() === "startpos" ? initial(9, 6) : parsePosition(position.value)),
-            ),
-          ],
-        },
+        { submit: (event) => this.submitted(event, show) },
         h("label.field", {}, h("span", {}, "Position"), position),
         h("button", { type: "submit", "data-action": "set-position" }, h("span", {}, "Show")),
       ),
       ...SIDES.map((side) => this.armyForm(side)),
-      ...this.randomForm(),
-    );
+    ];
   }
 
   /** @param {Side} side */
@@ -270,7 +260,7 @@ export class EditorView {
     });
     return h(
       "form.inline",
-      { submit: (event) => [event.preventDefault(), this.tryTo(() => this.setArmy(side, input.value))] },
+      { submit: (event) => this.submitted(event, () => this.setArmy(side, input.value)) },
       h("label.field", {}, h("span", {}, `Army of ${side}: cells or #rank`), input),
       h("button", { type: "submit", "data-action": `set-${side}` }, h("span", {}, "Show")),
     );
@@ -294,11 +284,11 @@ export class EditorView {
     });
   }
 
-  /** Returns the form for a random army, if there is a table of the board. */
-  randomForm() {
-    const { placement } = this;
-    const pieces = army(placement, "x").length;
-    const table = this.app.tables.find((known) => known.side === placement.size && known.pieces === pieces);
+  /**
+   * Returns the form for a random army.
+   * @param {TableInfo} [table] the table of the board
+   */
+  randomForm(table) {
     if (!table) return [h("p.note", {}, "Random states at a distance need a table of this board.")];
     const distance = h("input", {
       type: "number",
@@ -347,10 +337,16 @@ export class EditorView {
     }
   }
 
-  /** @param {() => void} action */
-  tryTo(action) {
+  /**
+   * Does what a form asks for. Then its fields have the values of the position again.
+   * @param {SubmitEvent} event
+   * @param {() => void} action
+   */
+  submitted(event, action) {
+    event.preventDefault();
     try {
       action();
+      if (event.target instanceof HTMLFormElement) event.target.reset();
     } catch (error) {
       this.app.fail(error);
     }

@@ -84,8 +84,12 @@ export class TablesView {
       value: cells,
       "data-name": "within",
       "data-key": "within",
-      change: () =>
-        this.change({ within: Number(part.value) >= size * size ? null : Math.max(pieces, Number(part.value)) }),
+      change: () => {
+        const asked = Number(part.value);
+        // The new field shows the number that is taken.
+        part.value = part.defaultValue;
+        this.change({ within: asked >= size * size ? null : Math.max(pieces, asked) });
+      },
     });
     const known = this.app.tables.some(
       (table) => table.side === size && table.pieces === pieces && table.within === cells,
