@@ -10,7 +10,8 @@ use sternhalma_engine::arena::{EngineContestant, HillClimb, Trial, TuningSetup, 
 use sternhalma_engine::{ChineseCheckers, Config, Filter, GameSetup};
 use sternhalma_ggp::MemoryBudget;
 use sternhalma_ggp::arena::{
-    self, Budget, Contestant, Entrant, Log, OPENING_PLIES, Schedule, Standings, TournamentSetup,
+    self, Budget, Contestant, ContestantError, Entrant, Log, OPENING_PLIES, RunError, Schedule, Standings,
+    TournamentSetup,
 };
 use sternhalma_ggp::messages::suggestion;
 use sternhalma_ggp::statistics::Score;
@@ -89,13 +90,13 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     // A trial: a match of entrant 0, the variant, against entrant 1, the present player.
     let play = |variant: &Config, present: &Config, seed: u64| -> Option<Score> {
         let players = [variant, present].map(|config| config.prepare(game.setup(), distances.as_ref()));
-        let contestants = |entrant: usize| -> Result<Box<dyn Contestant<ChineseCheckers>>, String> {
+        let contestants = |entrant: usize| -> Result<Box<dyn Contestant<ChineseCheckers>>, ContestantError> {
             let player = players[entrant].as_ref().map_err(ToString::to_string)?;
-            Ok(Box::new(EngineContestant::new(player.start(&memory).map_err(|error| error.to_string())?)))
+            Ok(Box::new(EngineContestant::new(player.start(&memory)?)))
         };
         let mut standings = Standings::new(Schedule { seed, ..setup.terms.clone() });
         let tournament = TournamentSetup { game: &game, contestants: &contestants, adjudicator: None, openings: None };
-        let played = arena::run(&tournament, &mut standings, threads, &stop, |_, _| Ok::<(), String>(()));
+        let played = arena::run(&tournament, &mut standings, threads, &stop, |_, _| Ok::<(), RunError>(()));
         if let Err(reason) = played {
             refused.replace(Some(reason));
             stop.store(true, Relaxed);
@@ -131,7 +132,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         return Err(error.into());
     }
     if let Some(reason) = refused.into_inner() {
-        bail!(reason);
+        return Err(reason.into());
     }
     let Some(tuned) = tuned else {
         let how = if args.trace.is_some() { "the same command resumes" } else { "with --trace it could resume" };

@@ -151,7 +151,7 @@ fn misspelt_names_have_suggestions() {
     for (words, expected) in [
         ("match heuro random", "there is no player `heuro`; did you mean `heur0`? `sternhalma players`"),
         ("match Heur0 random", "did you mean `heur0`?"),
-        ("match base0,cc=1 random", "unknown key `cc`; did you mean `c`?"),
+        ("match base0,cc=1 random", "unknown parameter `cc`; did you mean `c`?"),
         ("match utc nst --rules nowhere.kif", "nowhere.kif"),
         ("tune base0 --only treshold", "did you mean `threshold`?"),
         ("tournament shw games.ndjson", "there is no player `shw`; did you mean the command `tournament show`?"),

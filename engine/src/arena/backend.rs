@@ -8,7 +8,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use sternhalma_ggp::MemoryBudget;
 use sternhalma_ggp::arena::{
-    ArenaError, Backend, Contestant, GameObserver, GameRecord, Openings, Schedule, Standings, TournamentSetup, run,
+    ArenaError, Backend, Contestant, ContestantError, GameObserver, GameRecord, Openings, Schedule, Standings,
+    TournamentSetup, WrongEntry, run,
 };
 
 use super::contest::EngineContestant;
@@ -170,14 +171,14 @@ impl BoardBackend {
         &self,
         entrant: usize,
         threads: NonZeroUsize,
-    ) -> Result<Box<dyn Contestant<ChineseCheckers>>, String> {
+    ) -> Result<Box<dyn Contestant<ChineseCheckers>>, ContestantError> {
         Ok(match &self.players[entrant] {
             BoardPlayer::BuiltIn(player) => {
                 let memory = match player.config() {
                     Config::Pvs(_) => self.memory.part(self.memory.limit() / 2 / threads.get() as u64),
                     _ => self.memory.clone(),
                 };
-                Box::new(EngineContestant::new(player.start(&memory).map_err(|error| error.to_string())?))
+                Box::new(EngineContestant::new(player.start(&memory)?))
             }
             BoardPlayer::External(command) => Box::new(command.player()),
         })
@@ -228,7 +229,7 @@ impl Backend for BoardBackend {
         Ok(())
     }
 
-    fn check_logged(&self, schedule: &Schedule, record: &GameRecord) -> Result<(), String> {
+    fn check_logged(&self, schedule: &Schedule, record: &GameRecord) -> Result<(), WrongEntry> {
         check_logged(schedule, record)
     }
 

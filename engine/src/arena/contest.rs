@@ -1,7 +1,7 @@
 //! Two-player Chinese Checkers in the arena.
 
-use sternhalma_data::Position;
-use sternhalma_ggp::arena::{ArenaGame, Contestant, Fault, Opening, Request, SearchValue};
+use sternhalma_data::{NotationError, Position};
+use sternhalma_ggp::arena::{ArenaGame, Contestant, Fault, Opening, OpeningError, Request, SearchValue};
 use sternhalma_ggp::{Rng, SearchStats};
 
 use crate::players::EnginePlayer;
@@ -16,18 +16,18 @@ impl ArenaGame for ChineseCheckers {
         ugi::action_text(self.geometry(), action)
     }
 
-    fn opening(&self, text: &str) -> Result<Opening<GameState>, String> {
+    fn opening(&self, text: &str) -> Result<Opening<GameState>, OpeningError> {
         let words = text.split_whitespace().next();
         let state = match words {
-            Some("startpos" | "fen") => ugi::placed(self, text)?,
+            Some("startpos" | "fen") => ugi::placed(self, text).map_err(OpeningError::Notation)?,
             _ => {
-                let position: Position =
-                    text.parse().map_err(|error: sternhalma_data::NotationError| error.to_string())?;
-                self.state(&position).ok_or_else(|| format!("`{text}` is no position of {}", self.board()))?
+                let position: Position = text.parse().map_err(|error: NotationError| OpeningError::notation(error))?;
+                let other = || OpeningError::Notation(format!("`{text}` is no position of {}", self.board()));
+                self.state(&position).ok_or_else(other)?
             }
         };
         match state.outcome() {
-            Some(_) => Err(format!("`{text}` is the end of a game")),
+            Some(_) => Err(OpeningError::End(text.to_owned())),
             None => Ok(self.opening_at(state)),
         }
     }
@@ -116,7 +116,7 @@ mod tests {
             ("fen 3xx/4x/5/o4/oo3 o 9", "end of a game"),
             ("3x/4/4/oo2 x 0", "no position of"),
         ] {
-            let error = game.opening(text).unwrap_err();
+            let error = game.opening(text).unwrap_err().to_string();
             assert!(error.contains(why), "{text}: {error}");
         }
     }

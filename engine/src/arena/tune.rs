@@ -7,7 +7,8 @@
 //! variation shrinks from pass to pass.
 
 use serde::{Deserialize, Serialize};
-use sternhalma_ggp::arena::{LogEntry, Schedule, derive_seed};
+use sternhalma_ggp::arena::{LogEntry, Schedule, WrongEntry, derive_seed};
+use sternhalma_ggp::param_table::ParamError;
 use sternhalma_ggp::statistics::Score;
 use thiserror::Error;
 
@@ -92,9 +93,9 @@ impl LogEntry for Trial {
     const RUN: &'static str = "tuning run";
     const ENTRY: &'static str = "trial";
 
-    fn check(&self, setup: &TuningSetup) -> Result<(), String> {
+    fn check(&self, setup: &TuningSetup) -> Result<(), WrongEntry> {
         let known = setup.tuning.parameters.iter().any(|parameter| parameter.name == self.parameter);
-        if known { Ok(()) } else { Err(format!("the run does not tune `{}`", self.parameter)) }
+        if known { Ok(()) } else { Err(WrongEntry(format!("the run does not tune `{}`", self.parameter))) }
     }
 }
 
@@ -124,8 +125,8 @@ pub enum TuningError {
     #[error("the player has no number `{0}`")]
     NoNumber(String),
     /// A player does not have a value of a parameter.
-    #[error("{0}")]
-    Parameter(String),
+    #[error(transparent)]
+    Parameter(#[from] ParamError),
 }
 
 impl HillClimb {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sternhalma_ggp::mcts::Decision;
-use sternhalma_ggp::policy::{PlayoutPolicy, SearchPolicy, SelectionPolicy, WrongParameter, parts_first, set_in_order};
+use sternhalma_ggp::param_table::ParamError;
+use sternhalma_ggp::policy::{PlayoutPolicy, SearchPolicy, SelectionPolicy, parts_first, set_in_order};
 use sternhalma_ggp::{Limits, Policy};
 use toml::Value;
 
@@ -124,9 +125,9 @@ impl TryFrom<StoredUct> for UctConfig {
             parts.push((key.as_str(), scalar_text(value).ok_or_else(|| format!("`{key}` is no value"))?));
         }
         set_in_order(parts_first(parts.iter().map(|(key, text)| (*key, text.as_str()))), |key, text| {
-            config.set(key, text).unwrap_or_else(|| Err("it is no parameter of policies".to_owned()))
+            config.set(key, text).unwrap_or(Err(ParamError::Form("it is no parameter of policies")))
         })
-        .map_err(in_words)?;
+        .map_err(|wrong| wrong.to_string())?;
         Ok(config)
     }
 }
@@ -320,11 +321,6 @@ pub(super) fn scalar_text(value: &Value) -> Option<String> {
         Value::Integer(_) | Value::Float(_) | Value::Boolean(_) => Some(value.to_string()),
         _ => None,
     }
-}
-
-/// Returns the error of a parameter in words.
-pub(super) fn in_words((key, text, why): WrongParameter<'_>) -> String {
-    format!("`{key}={text}`: {why}")
 }
 
 impl Config {

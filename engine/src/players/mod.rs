@@ -32,4 +32,4 @@ pub use playout::FarthestMix;
 pub(crate) use prepared::renewed_identity;
 pub use prepared::{PrepareError, PreparedPlayer, WeightsFiles};
 pub use pvs::AllocationError;
-pub use roster::{ConfigError, Roster};
+pub use roster::{ConfigError, PlayerError, Roster};

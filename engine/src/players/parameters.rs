@@ -2,14 +2,15 @@
 
 use sternhalma_ggp::mcts::Decision;
 use sternhalma_ggp::messages::{nearest, plain_serde};
-use sternhalma_ggp::param_table::{Field, Names, choice, flag, range};
-use sternhalma_ggp::policy::{SearchPolicy, parameters, parts_first, set_in_order};
+use sternhalma_ggp::param_table::{Field, Names, ParamError, choice, flag, range};
+use sternhalma_ggp::policy::{SearchPolicy, WrongParameter, parameters, parts_first, set_in_order};
 use toml::{Table, Value};
 
 use crate::players::config::{
-    AlphaBetaConfig, Config, Evaluation, PlayoutEnd, PositionalEvaluation, PvsConfig, UctConfig, in_words, scalar_text,
+    AlphaBetaConfig, Config, Evaluation, PlayoutEnd, PositionalEvaluation, PvsConfig, UctConfig, scalar_text,
 };
 use crate::players::level::Level;
+use crate::players::roster::PlayerError;
 use crate::rules::Filter;
 
 /// The largest size of a transposition table, in units of 2^20 bytes.
@@ -96,12 +97,12 @@ fn field<'a, T>(rows: &[Row<T>], target: &'a mut T, key: &str) -> Option<Field<'
 }
 
 /// Checks that every value is one that its field reads.
-fn check_rows<T: Clone>(rows: &[Row<T>], target: &T) -> Result<(), String> {
+fn check_rows<T: Clone>(rows: &[Row<T>], target: &T) -> Result<(), PlayerError> {
     let mut target = target.clone();
     rows.iter().try_for_each(|(key, field)| {
         let Some(text) = field(&mut target).and_then(Field::text) else { return Ok(()) };
         let Some(field) = field(&mut target) else { return Ok(()) };
-        field.set(&text).map_err(|why| in_words((key, &text, why)))
+        field.set(&text).map_err(|why| WrongParameter { key: (*key).to_owned(), text, why }.into())
     })
 }
 
@@ -124,7 +125,7 @@ impl Config {
     /// # Errors
     ///
     /// Returns a message if the player has no such parameter, or the text is no value of it.
-    pub(crate) fn set(&mut self, key: &str, text: &str) -> Result<(), String> {
+    pub(crate) fn set(&mut self, key: &str, text: &str) -> Result<(), ParamError> {
         let set = match self {
             Config::Uct(uct) => uct.set(key, text),
             Config::AlphaBeta(config) => field(ALPHA_BETA, config, key).map(|field| field.set(text)),
@@ -142,18 +143,21 @@ impl Config {
                 _ => Vec::new(),
             };
             let similar = nearest(key, known).map(|similar| format!("; did you mean `{similar}`?"));
-            Err(format!("unknown key `{key}`{}", similar.unwrap_or_default()))
+            Err(ParamError::Unknown { key: key.to_owned(), suggestion: similar.unwrap_or_default() })
         })
     }
 
     /// Sets parameters in order.
-    pub(super) fn set_values<'a>(&mut self, pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<(), String> {
-        set_in_order(pairs, |key, text| self.set(key, text)).map_err(in_words)
+    pub(super) fn set_values<'a>(
+        &mut self,
+        pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<(), WrongParameter> {
+        set_in_order(pairs, |key, text| self.set(key, text))
     }
 
     /// Returns the player of a table that is `like` another, or complete. A table with a `kind` of its own has all
     /// parameters of the kind that the other player lacks.
-    pub(super) fn defined(like: Option<Config>, own: Table) -> Result<Config, String> {
+    pub(super) fn defined(like: Option<Config>, own: Table) -> Result<Config, PlayerError> {
         let (mut config, own) = match like {
             Some(like) if !own.contains_key("kind") => (like, own),
             like => {
@@ -163,21 +167,23 @@ impl Config {
                 let (complete, policy): (Table, Table) = own.into_iter().partition(|(key, _)| stored(key));
                 let like = like.map(|like| Table::try_from(like).expect("a configuration is a table"));
                 let config = Value::Table(like.into_iter().flatten().chain(complete).collect()).try_into();
-                (config.map_err(|error: toml::de::Error| plain_serde(error.message()))?, policy)
+                (config.map_err(|error: toml::de::Error| PlayerError::Table(plain_serde(error.message())))?, policy)
             }
         };
-        let text =
-            |(key, value)| scalar_text(value).map(|text| (key, text)).ok_or_else(|| format!("`{key}` is no value"));
-        let own: Vec<(&String, String)> = own.iter().map(text).collect::<Result<_, _>>()?;
+        let text = |(key, value)| {
+            let text = scalar_text(value).ok_or_else(|| PlayerError::Table(format!("`{key}` is no value")))?;
+            Ok((key, text))
+        };
+        let own: Vec<(&String, String)> = own.iter().map(text).collect::<Result<_, PlayerError>>()?;
         config.set_values(parts_first(own.iter().map(|(key, text)| (key.as_str(), text.as_str()))))?;
         Ok(config)
     }
 
     /// Checks the ranges and the combination of the parameters. The error is the
     /// reason why they are invalid.
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), PlayerError> {
         match self {
-            Config::Uct(uct) => check_rows(UCT, uct).and_then(|()| uct.check()),
+            Config::Uct(uct) => check_rows(UCT, uct).and_then(|()| Ok(uct.check()?)),
             Config::AlphaBeta(config) => check_rows(ALPHA_BETA, config),
             Config::Pvs(pvs) => check_rows(PVS, pvs),
             _ => Ok(()),
@@ -187,7 +193,7 @@ impl Config {
 
 impl UctConfig {
     /// Sets a parameter of the player or of its search, or returns `None` if there is none of this name.
-    pub(super) fn set(&mut self, key: &str, text: &str) -> Option<Result<(), String>> {
+    pub(super) fn set(&mut self, key: &str, text: &str) -> Option<Result<(), ParamError>> {
         match key {
             "selection" => {
                 self.is_guided = text == "guided";
@@ -203,24 +209,26 @@ impl UctConfig {
     }
 
     /// Checks the combination of the parameters.
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), ParamError> {
         let search = &self.search;
         search.check()?;
         if search.decision == Decision::EffectiveQuality && self.threshold > 0 {
-            return Err("`play=eq` looks at the states after moves, and goes with `threshold=0`".to_owned());
+            return Err(ParamError::Form("`play=eq` looks at the states after moves, and goes with `threshold=0`"));
         }
         if search.solver && self.length_weight != 0.0 {
-            return Err("`solver=yes` goes with `length_weight=0`, for lengths change from move to move".to_owned());
+            return Err(ParamError::Form(
+                "`solver=yes` goes with `length_weight=0`, for lengths change from move to move",
+            ));
         }
         if self.is_guided {
             if !self.parts().is_empty() {
-                return Err("guided selection goes with playouts of its own, not with other parts".to_owned());
+                return Err(ParamError::Form("guided selection goes with playouts of its own, not with other parts"));
             }
             if self.end != PlayoutEnd::FixedDepth {
-                return Err("guided selection goes with playouts of fixed depth".to_owned());
+                return Err(ParamError::Form("guided selection goes with playouts of fixed depth"));
             }
             if !(self.temperature > 0.0 && self.difference_weight > 0.0) {
-                return Err("guided selection takes `temperature` and `difference_weight` above 0".to_owned());
+                return Err(ParamError::Form("guided selection takes `temperature` and `difference_weight` above 0"));
             }
         }
         Ok(())

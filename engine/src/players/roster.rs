@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use sternhalma_ggp::Policy;
 use sternhalma_ggp::messages::{nearest, suggestion};
-use sternhalma_ggp::param_table::{key_value, number};
-use sternhalma_ggp::policy::NAMED_POLICIES;
+use sternhalma_ggp::param_table::{ParamError, key_value, number};
+use sternhalma_ggp::policy::{NAMED_POLICIES, WrongParameter};
 use thiserror::Error;
 use toml::{Table, Value};
 
@@ -32,8 +32,29 @@ pub enum ConfigError {
         /// The player.
         name: String,
         /// The reason.
-        why: String,
+        why: PlayerError,
     },
+}
+
+/// Why a table or a text defines no player.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum PlayerError {
+    /// The table has a form that no player has.
+    #[error("{0}")]
+    Table(String),
+    /// A parameter cannot be set.
+    #[error(transparent)]
+    Parameter(#[from] WrongParameter),
+    /// Parameters do not fit together.
+    #[error(transparent)]
+    Parts(#[from] ParamError),
+}
+
+impl PlayerError {
+    fn table(why: impl Into<String>) -> PlayerError {
+        PlayerError::Table(why.into())
+    }
 }
 
 /// A set of named players.
@@ -62,12 +83,12 @@ impl Roster {
         let (mut players, mut about) = (BTreeMap::new(), BTreeMap::new());
         for (name, value) in text.parse::<Table>()? {
             let Value::Table(mut table) = value else {
-                return Err(ConfigError::Player { name, why: "it is no table".to_owned() });
+                return Err(ConfigError::Player { name, why: PlayerError::table("it is no table") });
             };
             match table.remove(ABOUT) {
                 None => {}
                 Some(Value::String(text)) => drop(about.insert(name.clone(), text)),
-                Some(_) => return Err(ConfigError::Player { name, why: "`about` is not a text".to_owned() }),
+                Some(_) => return Err(ConfigError::Player { name, why: PlayerError::table("`about` is not a text") }),
             }
             players.insert(name, table);
         }
@@ -104,14 +125,15 @@ impl Roster {
     pub fn config(&self, text: &str) -> Result<Config, ConfigError> {
         let mut words = text.split(',');
         let name = words.next().unwrap_or_default().trim();
-        let wrong = |why: String| ConfigError::Player { name: name.to_owned(), why };
+        let wrong = |why: PlayerError| ConfigError::Player { name: name.to_owned(), why };
         let mut config = match (self.resolve(name, 0), name.parse::<Policy>()) {
             (Err(ConfigError::Unknown { .. }), Ok(policy)) => Config::of_policy(policy),
             (known, _) => known?,
         };
         let mut pairs = Vec::new();
         for change in words {
-            let (key, text) = key_value(change).ok_or_else(|| wrong(format!("`{change}` is not `key=value`")))?;
+            let (key, text) =
+                key_value(change).ok_or_else(|| wrong(PlayerError::Table(format!("`{change}` is not `key=value`"))))?;
             // Quotation marks, which `key_value` removes, make a text.
             let is_text = change.trim_end().ends_with(['"', '\'']) && !text.ends_with(['"', '\'']);
             pairs.push((key, text, is_text));
@@ -121,7 +143,8 @@ impl Roster {
             let own = pairs.into_iter().map(|(key, text, is_text)| (key.to_owned(), value(text, is_text))).collect();
             config = Config::defined(Some(config), own).map_err(wrong)?;
         } else {
-            config.set_values(pairs.into_iter().map(|(key, text, _)| (key, text))).map_err(wrong)?;
+            let set = config.set_values(pairs.into_iter().map(|(key, text, _)| (key, text)));
+            set.map_err(|why| wrong(why.into()))?;
         }
         config.check().map_err(wrong)?;
         Ok(config)
@@ -137,14 +160,14 @@ impl Roster {
             };
             ConfigError::Unknown { name: name.to_owned(), suggestion }
         };
-        let wrong = |why: String| ConfigError::Player { name: name.to_owned(), why };
+        let wrong = |why: PlayerError| ConfigError::Player { name: name.to_owned(), why };
         if depth > self.players.len() {
-            return Err(wrong("it is like itself".to_owned()));
+            return Err(wrong(PlayerError::table("it is like itself")));
         }
         let mut own = self.players.get(name).ok_or_else(unknown)?.clone();
         let like = match own.remove("like") {
             Some(Value::String(like)) => Some(self.resolve(&like, depth + 1)?),
-            Some(_) => return Err(wrong("`like` is no name".to_owned())),
+            Some(_) => return Err(wrong(PlayerError::table("`like` is no name"))),
             None => None,
         };
         Config::defined(like, own).map_err(wrong)
@@ -243,7 +266,7 @@ mod tests {
             ("heur0,epsilon=0.1", "`epsilon` needs `playout=mast`"),
             ("nst,epsilon=2", "from 0 to 1"),
             ("mcts,playout=mast", "guided selection goes with playouts of its own"),
-            ("ab-avg,playout=mast", "unknown key `playout`"),
+            ("ab-avg,playout=mast", "unknown parameter `playout`"),
             ("heur0,playout=mini,play=eq", "goes with `threshold=0`"),
             ("heur0,solver=yes", "goes with `length_weight=0`"),
         ] {
@@ -352,10 +375,10 @@ mod tests {
             ("heur9", "there is no player `heur9`; did you mean `heur0`?"),
             ("utc", "there is no player `utc`; did you mean `uct`?"),
             ("minimax", "there is no player `minimax`; the players are ab-avg, ab-lookup"),
-            ("heur0,cc=1", "unknown key `cc`; did you mean `c`?"),
-            ("heur0,epsilom=1", "unknown key `epsilom`; did you mean `epsilon`?"),
+            ("heur0,cc=1", "unknown parameter `cc`; did you mean `c`?"),
+            ("heur0,epsilom=1", "unknown parameter `epsilom`; did you mean `epsilon`?"),
             ("heur0,c", "is not `key=value`"),
-            ("heur0,colour=1", "unknown key `colour`"),
+            ("heur0,colour=1", "unknown parameter `colour`"),
             ("heur0,c=red", "`c=red`: expected a number ≥ 0, got `red`"),
             ("heur0,random=1.5", "expected a number from 0 to 1, got `1.5`"),
             ("heur0,c=nan", "expected a number ≥ 0"),

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 use sternhalma_data::{Board, RuleSet, Side};
-use sternhalma_ggp::arena::{ArenaGame, GameRecord, MoveSearch, Schedule, Termination, result_text};
+use sternhalma_ggp::arena::{
+    ArenaGame, GameRecord, MoveSearch, OpeningError, Schedule, Termination, WrongEntry, result_text,
+};
 
 use thiserror::Error;
 
@@ -20,8 +22,8 @@ pub enum LoggedGameError {
     #[error("the log is not one of Chinese Checkers")]
     OtherGame,
     /// The opening is invalid.
-    #[error("{0}")]
-    Opening(String),
+    #[error(transparent)]
+    Opening(#[from] OpeningError),
     /// A move is not legal.
     #[error(transparent)]
     Move(#[from] UgiError),
@@ -37,7 +39,7 @@ impl AnnotatedGame {
     pub fn from_log(schedule: &Schedule, record: &GameRecord) -> Result<AnnotatedGame, LoggedGameError> {
         let setup = logged_setup(schedule).ok_or(LoggedGameError::OtherGame)?;
         let game = ChineseCheckers::of(setup, Filter::All);
-        let mut state = game.opening(&record.opening).map_err(LoggedGameError::Opening)?.state;
+        let mut state = game.opening(&record.opening)?.state;
         let mut found = AnnotatedGame::new(game.position(&state));
         (found.rules, found.ply_limit) = (setup.rules, setup.ply_limit);
         let round = &schedule.rounds[record.id.round].name;
@@ -85,23 +87,23 @@ impl AnnotatedGame {
 /// # Errors
 ///
 /// Returns how the record contradicts its moves.
-pub fn check_logged(schedule: &Schedule, record: &GameRecord) -> Result<(), String> {
+pub fn check_logged(schedule: &Schedule, record: &GameRecord) -> Result<(), WrongEntry> {
     let Some(setup) = logged_setup(schedule) else { return Ok(()) };
     let game = ChineseCheckers::of(setup, Filter::All);
-    let opening = game.opening(&record.opening)?;
+    let opening = game.opening(&record.opening).map_err(wrong)?;
     let mut state = opening.state;
     let mut played = Repetitions::new(&game, &state);
     for text in &record.moves {
         if played.is_over() {
-            return Err(UgiError::after_repetition(text, state.ply()).to_string());
+            return Err(wrong(UgiError::after_repetition(text, state.ply())));
         }
-        let action = legal_action(&game, &state, text).map_err(|error| error.to_string())?;
+        let action = legal_action(&game, &state, text).map_err(wrong)?;
         game.play_action(&mut state, action);
         played.push(&game, &state);
     }
     let plies = opening.plies as usize + record.moves.len();
     if plies != record.plies as usize {
-        return Err(format!("it has {} plies, and its opening and moves have {plies}", record.plies));
+        return Err(wrong(format!("it has {} plies, and its opening and moves have {plies}", record.plies)));
     }
     let goals = match state.outcome() {
         Some(Outcome::Won(side)) => Some(if side == Side::X { [100, 0] } else { [0, 100] }),
@@ -121,7 +123,11 @@ pub fn check_logged(schedule: &Schedule, record: &GameRecord) -> Result<(), Stri
     let end =
         goals.map_or_else(|| "do not end the game".to_owned(), |goals| format!("end with {}", result_text(&goals)));
     let (result, recorded) = (result_text(&record.goals), serde_json::to_value(record.end).unwrap_or_default());
-    Err(format!("its result is {result} ({}), and its moves {end}", recorded.as_str().unwrap_or_default()))
+    Err(wrong(format!("its result is {result} ({}), and its moves {end}", recorded.as_str().unwrap_or_default())))
+}
+
+fn wrong(why: impl ToString) -> WrongEntry {
+    WrongEntry(why.to_string())
 }
 
 /// Returns the board and the rules of a log, or `None` if it is of another game.
@@ -179,7 +185,7 @@ mod tests {
         let error = |change: &dyn Fn(&mut GameRecord)| {
             let mut changed = record.clone();
             change(&mut changed);
-            check_logged(&schedule, &changed).err().unwrap_or_default()
+            check_logged(&schedule, &changed).err().map(|wrong| wrong.0).unwrap_or_default()
         };
         assert_eq!(error(&|it| it.goals = vec![0, 100]), "its result is 0-1 (rules), and its moves end with 1-0");
         assert_eq!(error(&|it| it.plies = 8), "it has 8 plies, and its opening and moves have 7");

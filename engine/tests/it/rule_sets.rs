@@ -16,7 +16,8 @@ use sternhalma_engine::{
     Roster, SearchValue,
 };
 use sternhalma_ggp::arena::{
-    ArenaGame, Budget, Contestant, Entrant, Fault, Request, Schedule, Standings, Termination, TournamentSetup, run,
+    ArenaGame, Budget, Contestant, ContestantError, Entrant, Fault, Request, RunError, Schedule, Standings,
+    Termination, TournamentSetup, run,
 };
 use sternhalma_ggp::{Game, Limits, MemoryBudget, Rng, SearchStats};
 
@@ -170,7 +171,7 @@ impl Contestant<ChineseCheckers> for Script {
 fn the_third_occurrence_is_a_draw_in_a_tournament() {
     for (rules, end, plies) in [(RuleSet::NEWEST, "repetition", 8), (RuleSet::Paper, "ply-limit", 30)] {
         let game = ChineseCheckers::of(setup(5, 3).with_rules(rules).with_ply_limit(30), Filter::All);
-        let contestants = |_: usize| -> Result<Box<dyn Contestant<ChineseCheckers>>, String> {
+        let contestants = |_: usize| -> Result<Box<dyn Contestant<ChineseCheckers>>, ContestantError> {
             Ok(Box::new(Script { actions: actions(&game) }))
         };
         let setup = TournamentSetup { game: &game, contestants: &contestants, adjudicator: None, openings: None };
@@ -181,7 +182,7 @@ fn the_third_occurrence_is_a_draw_in_a_tournament() {
         let mut records = Vec::new();
         run(&setup, &mut standings, std::num::NonZeroUsize::MIN, &AtomicBool::new(false), |record, _| {
             records.push(record.clone());
-            Ok::<(), String>(())
+            Ok::<(), RunError>(())
         })
         .unwrap();
         assert_eq!(records.len(), 2);
@@ -192,7 +193,7 @@ fn the_third_occurrence_is_a_draw_in_a_tournament() {
         }
     }
     let game = game(5, 3, Filter::All);
-    let error = game.opening(&format!("startpos moves {REPEATED}")).unwrap_err();
+    let error = game.opening(&format!("startpos moves {REPEATED}")).unwrap_err().to_string();
     assert!(error.contains("by repetition"), "{error}");
 }
 

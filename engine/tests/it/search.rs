@@ -12,7 +12,9 @@ use sternhalma_engine::arena::EngineContestant;
 use sternhalma_engine::players::{FarthestMix, MeanRow, Separated, TableDifference, TableForesight};
 use sternhalma_engine::{Action, ChineseCheckers, Config, Distances, Filter, GameSetup, GameState, PLY_LIMIT, Roster};
 use sternhalma_ggp::alpha_beta::{Heuristic, WIN, alpha_beta};
-use sternhalma_ggp::arena::{self, Budget, Contestant, Entrant, GameRecord, Schedule, Standings, TournamentSetup};
+use sternhalma_ggp::arena::{
+    self, Budget, Contestant, ContestantError, Entrant, GameRecord, RunError, Schedule, Standings, TournamentSetup,
+};
 use sternhalma_ggp::mcts::{Cutoff, MctsConfig, MoveEvaluator, MoveHistory, Playout, ToTheEnd, Uct};
 use sternhalma_ggp::{Game, Limits, Mcts, MemoryBudget, Rng};
 
@@ -130,7 +132,7 @@ fn played(
 ) -> (Standings, Vec<GameRecord>) {
     let board = distances.board();
     let game = ChineseCheckers::new(board, Filter::All);
-    let make = |entrant: usize| -> Result<Box<dyn Contestant<ChineseCheckers>>, String> {
+    let make = |entrant: usize| -> Result<Box<dyn Contestant<ChineseCheckers>>, ContestantError> {
         Ok(Box::new(EngineContestant::new(
             configs[entrant]
                 .prepare(GameSetup::new(board), Some(distances))
@@ -141,7 +143,7 @@ fn played(
     };
     let mut standings = Standings::new(schedule);
     let mut records = Vec::new();
-    let keep = |record: &GameRecord, _: &Standings| -> Result<(), String> {
+    let keep = |record: &GameRecord, _: &Standings| -> Result<(), RunError> {
         records.push(record.clone());
         Ok(())
     };

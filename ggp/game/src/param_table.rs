@@ -7,6 +7,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use thiserror::Error;
+
 /// A parameter of a `T`.
 pub struct Param<T: 'static> {
     /// The name, as in `key=value`.
@@ -19,6 +21,39 @@ pub struct Param<T: 'static> {
     pub is_optional: bool,
     /// The place of the value; `None` if this `T` does not have the parameter.
     pub field: for<'a> fn(&'a mut T) -> Option<Field<'a>>,
+}
+
+/// Why a parameter cannot have a text as its value.
+#[derive(Error, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum ParamError {
+    /// No parameter has the name.
+    #[error("unknown parameter `{key}`{suggestion}")]
+    Unknown {
+        /// The name.
+        key: String,
+        /// A similar name, or the names of all parameters.
+        suggestion: String,
+    },
+    /// The part that has the parameter is missing.
+    #[error("`{key}` needs {owner}")]
+    Owner {
+        /// The parameter.
+        key: &'static str,
+        /// The text of the part.
+        owner: String,
+    },
+    /// The text is no value of the parameter.
+    #[error("expected {expected}, got `{text}`")]
+    Value {
+        /// The values of the parameter.
+        expected: String,
+        /// The text.
+        text: String,
+    },
+    /// Parameters do not fit together, or the text is no parameter at all.
+    #[error("{0}")]
+    Form(&'static str),
 }
 
 /// The values of a parameter.
@@ -198,9 +233,10 @@ impl<'a> Field<'a> {
     ///
     /// # Errors
     /// Returns the expected and the given value if the text is no value of the parameter.
-    pub fn set(self, text: &str) -> Result<(), String> {
+    pub fn set(self, text: &str) -> Result<(), ParamError> {
         let Field { domain, parse, .. } = self;
-        if parse(text) { Ok(()) } else { Err(format!("expected {}, got `{text}`", domain.expected())) }
+        let error = || ParamError::Value { expected: domain.expected(), text: text.to_owned() };
+        if parse(text) { Ok(()) } else { Err(error()) }
     }
 
     /// Omits the text of the value where parameters are printed.
@@ -234,10 +270,10 @@ pub fn set<T: Clone + Default>(
     target: &mut T,
     key: &str,
     text: &str,
-) -> Option<Result<(), String>> {
+) -> Option<Result<(), ParamError>> {
     let param = find(params, key)?;
     let Some(field) = (param.field)(target) else {
-        return Some(Err(format!("`{key}` needs {}", requirement(params, param))));
+        return Some(Err(ParamError::Owner { key: param.key, owner: requirement(params, param) }));
     };
     Some(field.set(text))
 }
@@ -413,7 +449,7 @@ pub fn assert_names_are_known<T: Clone + Default>(params: &[Param<T>]) {
     for (param, help) in params.iter().zip(help(params)) {
         let mut sample = sample(params, param);
         let names = (param.field)(&mut sample).unwrap().domain.names();
-        let error = set(params, &mut sample.clone(), param.key, "?").unwrap().unwrap_err();
+        let error = set(params, &mut sample.clone(), param.key, "?").unwrap().unwrap_err().to_string();
         for name in names {
             let mut named = sample.clone();
             assert_eq!(set(params, &mut named, param.key, name), Some(Ok(())), "{}={name}", param.key);
@@ -469,7 +505,7 @@ mod tests {
         let rows: Vec<_> = rows.iter().map(|(key, owner, values)| (*key, &**owner, &**values)).collect();
         assert_eq!(rows, [("part", "", part), ("depth", "`part=first` or `part=second`", "1 to 9; 3")]);
         let mut target = Part::Plain;
-        let mut error = |key, text| set(PARAMS, &mut target, key, text).unwrap().unwrap_err();
+        let mut error = |key, text| set(PARAMS, &mut target, key, text).unwrap().unwrap_err().to_string();
         assert_eq!(error("part", "third"), "expected one of plain, first, second, got `third`");
         assert_eq!(error("depth", "1"), "`depth` needs `part=first` or `part=second`");
         assert_eq!(set(PARAMS, &mut target, "part", "second"), Some(Ok(())));

@@ -1,6 +1,7 @@
 //! Games that the arena can play.
 
 use sternhalma_game::{Game, Rng};
+use thiserror::Error;
 
 /// A game whose moves and openings have a text form.
 pub trait ArenaGame: Game {
@@ -10,8 +11,8 @@ pub trait ArenaGame: Game {
     /// Parses an opening.
     ///
     /// # Errors
-    /// Returns a message if the text is not an opening of this game or ends the game.
-    fn opening(&self, text: &str) -> Result<Opening<Self::State>, String>;
+    /// Returns an error if the text is not an opening of this game or ends the game.
+    fn opening(&self, text: &str) -> Result<Opening<Self::State>, OpeningError>;
 
     /// Returns an opening of random legal moves, or `None` if they end the game.
     fn random_opening(&self, plies: u32, rng: &mut Rng) -> Option<Opening<Self::State>>;
@@ -20,6 +21,25 @@ pub trait ArenaGame: Game {
     /// matter. The third occurrence of a key is a draw.
     fn repetition_key(&self, _state: &Self::State) -> Option<[u128; 2]> {
         None
+    }
+}
+
+/// The reason why a text is no opening of a game.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OpeningError {
+    /// The text has no position or moves of the game: says what is wrong, in the notation of the game.
+    #[error("{0}")]
+    Notation(String),
+    /// The game is over after the moves.
+    #[error("`{0}` is the end of a game")]
+    End(String),
+}
+
+impl OpeningError {
+    /// Creates the error of a text that the notation of the game refuses.
+    pub fn notation(why: impl ToString) -> OpeningError {
+        OpeningError::Notation(why.to_string())
     }
 }
 

@@ -8,7 +8,7 @@ use sternhalma_game::{SearchClock, SearchStats};
 use sternhalma_gdl::network::{LANES, LaneGame, NetworkGame, NetworkState};
 use sternhalma_mcts::SearchResult;
 
-use super::run::{GameQueue, PlayedGame, run_workers};
+use super::run::{GameQueue, PlayedGame, RunError, run_workers};
 use super::session::{GameSession, RoleTask, TaskKind};
 use super::{GameId, GameRecord, Opening, Openings, RoleFault, Schedule, SearchValue, Standings};
 use crate::Policy;
@@ -45,7 +45,7 @@ pub struct LockStepSetup<'a> {
 /// # Errors
 /// Returns an error if a budget has limits other than playouts and nodes, if a policy
 /// cannot run in lanes, and in the cases of `run`.
-pub fn run_in_lock_step<E: From<String>>(
+pub fn run_in_lock_step<E: From<RunError>>(
     setup: LockStepSetup<'_>,
     standings: &mut Standings,
     threads: NonZeroUsize,
@@ -60,20 +60,18 @@ pub fn run_in_lock_step<E: From<String>>(
 }
 
 /// Checks that every policy can run in lanes and that its budget bounds each search by a count.
-pub(super) fn check_budgets(schedule: &Schedule, policies: &[Policy]) -> Result<(), String> {
+pub(super) fn check_budgets(schedule: &Schedule, policies: &[Policy]) -> Result<(), RunError> {
     for (round, pairing) in schedule.slots() {
         for entrant in schedule.pairings[pairing] {
             let entry = &schedule.entrants[entrant];
             let name = &entry.name;
             if !policies[entrant].is_resumable() {
-                return Err(format!("{name} evaluates states and cannot play in lock step"));
+                return Err(RunError::LockStep(name.clone()));
             }
             let budget = entry.budget.or(schedule.rounds[round].budget);
             let counted = budget.nodes.is_some() || budget.playouts.is_some() || policies[entrant] == Policy::Random;
             if budget.is_timed() || budget.depth.is_some() || !counted {
-                return Err(format!(
-                    "games in lock step need a budget of playouts or nodes alone, and that of {name} is {budget}"
-                ));
+                return Err(RunError::LockStepBudget { player: name.clone(), budget });
             }
         }
     }

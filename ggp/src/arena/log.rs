@@ -39,7 +39,7 @@ pub trait LogEntry: Serialize + DeserializeOwned {
     ///
     /// # Errors
     /// Returns the reason why it does not.
-    fn check(&self, head: &Self::Head) -> Result<(), String>;
+    fn check(&self, head: &Self::Head) -> Result<(), WrongEntry>;
 
     /// Returns the head with which a run continues a log. All entries must remain valid.
     ///
@@ -50,8 +50,13 @@ pub trait LogEntry: Serialize + DeserializeOwned {
     }
 }
 
+/// The reason why an entry does not belong to its log, or contradicts itself.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+#[error("{0}")]
+pub struct WrongEntry(pub String);
+
 /// A further check of an entry, for lines without a checksum, which were written by earlier versions.
-pub type EntryCheck<'a, E> = dyn Fn(&<E as LogEntry>::Head, &E) -> Result<(), String> + 'a;
+pub type EntryCheck<'a, E> = dyn Fn(&<E as LogEntry>::Head, &E) -> Result<(), WrongEntry> + 'a;
 
 /// Returns the head of a log of an earlier version as this version writes it.
 pub type RenewHead<'a, E> = dyn Fn(<E as LogEntry>::Head) -> <E as LogEntry>::Head + 'a;
@@ -60,7 +65,7 @@ pub type RenewHead<'a, E> = dyn Fn(<E as LogEntry>::Head) -> <E as LogEntry>::He
 pub type GameCheck<'a> = EntryCheck<'a, GameRecord>;
 
 /// Accepts every entry.
-fn accept<E: LogEntry>(_: &E::Head, _: &E) -> Result<(), String> {
+fn accept<E: LogEntry>(_: &E::Head, _: &E) -> Result<(), WrongEntry> {
     Ok(())
 }
 
@@ -335,16 +340,18 @@ impl LogEntry for GameRecord {
         Some(format!("game {game} of pairing {pairing} in round {round}"))
     }
 
-    fn check(&self, schedule: &Schedule) -> Result<(), String> {
+    fn check(&self, schedule: &Schedule) -> Result<(), WrongEntry> {
         let id = self.id;
         let games = schedule.rounds.get(id.round).map_or(0, |round| round.games);
         let known = id.pairing < schedule.pairings.len() && id.game < games;
         let roles = [self.goals.len(), self.spent.len(), self.players.len()] == [schedule.roles; 3];
         let fault = self.fault.as_ref().is_none_or(|fault| fault.role < schedule.roles);
         if !(known && roles && fault) {
-            return Err(format!("there is no game {} of pairing {} in round {}", id.game, id.pairing, id.round));
+            let GameId { round, pairing, game } = id;
+            return Err(WrongEntry(format!("there is no game {game} of pairing {pairing} in round {round}")));
         }
-        self.contradiction(schedule).map_or(Ok(()), |reason| Err(format!("it contradicts itself: {reason}")))
+        let wrong = |reason| WrongEntry(format!("it contradicts itself: {reason}"));
+        self.contradiction(schedule).map_or(Ok(()), |reason| Err(wrong(reason)))
     }
 
     fn continued_head(requested: &Schedule, logged: &Schedule) -> Result<Schedule, Difference> {
@@ -466,7 +473,7 @@ fn parse_within<E: LogEntry>(
                     checked(&text).map_err(|reason| malformed(path, line, expected(), reason))?;
                 let entry: E = serde_json::from_slice(&json).map_err(error)?;
                 let valid = entry.check(head).and_then(|()| if has_checksum { Ok(()) } else { check(head, &entry) });
-                valid.map_err(|reason| malformed(path, line, expected(), reason))?;
+                valid.map_err(|wrong| malformed(path, line, expected(), wrong.0))?;
                 if let Some(place) = entry.place() {
                     let json = json.into_owned();
                     match lines.get(&place) {
@@ -664,7 +671,7 @@ mod tests {
         // Lines without a checksum have a further check.
         let refuse = |_: &Schedule, record: &GameRecord| match record.id.game {
             0 => Ok(()),
-            game => Err(format!("refused {game}")),
+            game => Err(WrongEntry(format!("refused {game}"))),
         };
         std::fs::write(&path, &old).unwrap();
         for error in [

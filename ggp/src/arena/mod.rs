@@ -63,22 +63,22 @@ mod tournament;
 pub use budget::{Budget, GameClock, MOVE_NODES, TimeControl, TimeControlError};
 pub use contestant::{Contestant, Fault, FaultKind, PolicyPlayer, Request};
 pub use estimate::TournamentEstimate;
-pub use game::{ArenaGame, Opening};
+pub use game::{ArenaGame, Opening, OpeningError};
 pub use lock_step::{LockStepSetup, run_in_lock_step};
-pub use log::{Difference, EntryCheck, GameCheck, GameLog, Log, LogEntry, LogError, RenewHead};
+pub use log::{Difference, EntryCheck, GameCheck, GameLog, Log, LogEntry, LogError, RenewHead, WrongEntry};
 pub use merge::{MergeError, MergedLogs, merge_directories, merge_logs};
 pub use openings::{MAX_OPENING_PLIES, Openings, OpeningsError};
 pub use rating_list::{RatedPlayer, RatingList, RatingListError};
 pub use record::{GameRecord, Origin, RoleFault, Scoring, Termination, Totals};
 pub use rules_backend::{RulesEngine, check_policies, rules_backend, rulesheet_errors};
-pub use run::run;
+pub use run::{RunError, run};
 pub use schedule::{
     Entrant, GameId, OPENING_PLIES, PAIRING_GAMES, RoundSpec, Schedule, ScheduleError, Shard, ShardError, SprtSpec,
     TEST_GAMES,
 };
 pub use search_record::{MoveSearch, SearchValue};
 pub use series::{PublishedResult, SeriesEstimate, SeriesGame, SeriesInfo, SeriesReport};
-pub use setup::{Adjudicator, ContestantFactory, TournamentSetup};
+pub use setup::{Adjudicator, ContestantError, ContestantFactory, TournamentSetup};
 pub use spec::{Pairings, RoundOptions, SpecError, TournamentSpec};
 pub use standings::{
     EntrantSummary, PairingSummary, RoundSummary, ScoreSummary, Standings, TerminationCounts, TestSummary,

@@ -8,7 +8,7 @@ use rand::SeedableRng;
 use sternhalma_game::Rng;
 use thiserror::Error;
 
-use super::{ArenaGame, Opening, Schedule};
+use super::{ArenaGame, Opening, OpeningError, Schedule};
 
 /// Attempts to draw a new opening before its length grows.
 const DRAWS: usize = 16;
@@ -35,7 +35,7 @@ pub enum OpeningsError {
         /// Its index in the list, from 0.
         index: usize,
         /// The reason.
-        reason: String,
+        reason: OpeningError,
     },
     /// Random openings cannot be drawn, or are too few.
     #[error("{0}")]

@@ -12,8 +12,8 @@ use sternhalma_gdl::{CheckOptions, Finding, ProverGame, ProverLimits, Reasoner, 
 use super::lock_step::check_budgets;
 use super::run::run;
 use super::{
-    ArenaError, Backend, Contestant, GameObserver, LockStepSetup, Openings, PolicyPlayer, Schedule, Standings,
-    TournamentSetup, run_in_lock_step,
+    ArenaError, Backend, Contestant, ContestantError, GameObserver, LockStepSetup, Openings, PolicyPlayer, Schedule,
+    Standings, TournamentSetup, run_in_lock_step,
 };
 use crate::Policy;
 use crate::policy::PolicyGame;
@@ -207,7 +207,7 @@ impl<G: PolicyGame + Reasoner + Send> Backend for RulesBackend<G> {
             let setup = LockStepSetup { game, lanes, policies, games, openings: openings.as_ref() };
             return run_in_lock_step(setup, standings, threads, stop, observer);
         }
-        let contestants = |entrant: usize| -> Result<Box<dyn Contestant<G>>, String> {
+        let contestants = |entrant: usize| -> Result<Box<dyn Contestant<G>>, ContestantError> {
             Ok(Box::new(PolicyPlayer::new(self.policies[entrant].clone())))
         };
         let openings = self.openings.as_ref();

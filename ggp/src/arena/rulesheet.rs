@@ -4,7 +4,7 @@ use rand::RngExt;
 use sternhalma_game::Rng;
 use sternhalma_gdl::{Document, Expr, ExprKind, Reasoner};
 
-use super::game::{ArenaGame, Opening};
+use super::game::{ArenaGame, Opening, OpeningError};
 
 /// The text of an opening is a sequence of joint moves. Each element is a list with one move
 /// per role, e.g. `((mark 1 1) noop) (noop (mark 2 2))`.
@@ -13,15 +13,15 @@ impl<G: Reasoner> ArenaGame for G {
         self.move_name(role, mv)
     }
 
-    fn opening(&self, text: &str) -> Result<Opening<G::State>, String> {
-        let document = Document::parse(text).map_err(|error| error.to_string())?;
+    fn opening(&self, text: &str) -> Result<Opening<G::State>, OpeningError> {
+        let document = Document::parse(text).map_err(OpeningError::notation)?;
         let mut opening = initial_opening(self);
         for joint in document.expressions() {
             let moves = parse_joint_move(self, &opening.state, joint)?;
             play(self, &mut opening, &moves);
         }
         if self.is_terminal(&opening.state) {
-            return Err(format!("`{text}` ends the game"));
+            return Err(OpeningError::End(text.to_owned()));
         }
         Ok(opening)
     }
@@ -56,19 +56,23 @@ fn play<G: Reasoner>(game: &G, opening: &mut Opening<G::State>, joint: &[G::Move
     opening.plies += 1;
 }
 
-fn parse_joint_move<G: Reasoner>(game: &G, state: &G::State, joint: &Expr) -> Result<Vec<G::Move>, String> {
+fn parse_joint_move<G: Reasoner>(game: &G, state: &G::State, joint: &Expr) -> Result<Vec<G::Move>, OpeningError> {
     let roles = game.roles();
     let moves = match &joint.kind {
         ExprKind::List(moves) if moves.len() == roles => moves,
-        _ => return Err(format!("invalid joint move `{joint}`: expected a list of {roles} moves, one per role")),
+        _ => {
+            let why = format!("invalid joint move `{joint}`: expected a list of {roles} moves, one per role");
+            return Err(OpeningError::Notation(why));
+        }
     };
     let parse_move = |(role, mv): (usize, &Expr)| {
         let name = mv.to_string();
         let found = game.legal_of(state, role).into_iter().find(|&mv| game.move_name(role, mv) == name);
-        found.ok_or_else(|| format!("`{name}` is not legal for {}", game.role_names()[role]))
+        let why = || format!("`{name}` is not legal for {}", game.role_names()[role]);
+        found.ok_or_else(|| OpeningError::Notation(why()))
     };
     if game.is_terminal(state) {
-        return Err(format!("`{joint}` comes after the end of the game"));
+        return Err(OpeningError::Notation(format!("`{joint}` comes after the end of the game")));
     }
     moves.iter().enumerate().map(parse_move).collect()
 }

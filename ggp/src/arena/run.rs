@@ -8,9 +8,36 @@ use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::Duration;
 
-use super::openings::Openings;
+use thiserror::Error;
+
+use super::openings::{Openings, OpeningsError};
 use super::runner::GameRunner;
-use super::{ArenaGame, Contestant, GameId, GameRecord, Opening, Schedule, Standings, TournamentSetup};
+use super::{
+    ArenaGame, Budget, Contestant, ContestantError, GameId, GameRecord, Opening, Schedule, Standings, TournamentSetup,
+};
+
+/// The reason why the games of a schedule cannot be played.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// There are no openings.
+    #[error(transparent)]
+    Openings(#[from] OpeningsError),
+    /// A contestant cannot be created.
+    #[error(transparent)]
+    Contestant(#[from] ContestantError),
+    /// A player cannot play many games side by side.
+    #[error("{0} evaluates states and cannot play in lock step")]
+    LockStep(String),
+    /// A budget does not suit games side by side.
+    #[error("games in lock step need a budget of playouts or nodes alone, and that of {player} is {budget}")]
+    LockStepBudget {
+        /// The player.
+        player: String,
+        /// Its budget.
+        budget: Budget,
+    },
+}
 
 /// The interval at which a run checks whether to stop.
 const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
@@ -27,7 +54,7 @@ const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// # Errors
 /// Returns an error if `report` fails, which ends the run, if a listed opening is invalid, or if there are fewer
 /// different openings than pairs of games.
-pub fn run<G: ArenaGame, E: From<String>>(
+pub fn run<G: ArenaGame, E: From<RunError>>(
     setup: &TournamentSetup<'_, G>,
     standings: &mut Standings,
     threads: NonZeroUsize,
@@ -41,7 +68,7 @@ pub fn run<G: ArenaGame, E: From<String>>(
 
 /// Plays the games that `standings` lacks, with a worker per thread. A worker takes games
 /// from the queue until it is empty, and sends their records.
-pub(super) fn run_workers<G: ArenaGame, E: From<String>>(
+pub(super) fn run_workers<G: ArenaGame, E: From<RunError>>(
     game: &G,
     openings: Option<&Openings<G::State>>,
     standings: &mut Standings,
@@ -54,7 +81,7 @@ pub(super) fn run_workers<G: ArenaGame, E: From<String>>(
     let mut read = None;
     let openings = match openings {
         Some(openings) => openings,
-        None => read.insert(Openings::new(game, &schedule).map_err(|error| error.to_string())?),
+        None => read.insert(Openings::new(game, &schedule).map_err(RunError::Openings)?),
     };
     let cancelled: Vec<AtomicBool> =
         (0..schedule.rounds.len() * schedule.pairings.len()).map(|_| false.into()).collect();
@@ -64,7 +91,7 @@ pub(super) fn run_workers<G: ArenaGame, E: From<String>>(
     let unplayed = |id: &GameId| !known.contains(id) && !cancelled[slot(*id)].load(Relaxed);
     let mut left = schedule.games().filter(unplayed).peekable();
     if left.peek().is_some() {
-        openings.draw(game, &schedule, stop).map_err(|error| error.to_string())?;
+        openings.draw(game, &schedule, stop).map_err(RunError::Openings)?;
     }
     let left = Mutex::new(Box::new(left) as Box<_>);
     let queue = GameQueue { game, schedule: &schedule, openings, left, cancelled: &cancelled };
@@ -119,7 +146,7 @@ impl<G: ArenaGame> GameQueue<'_, G> {
                 Ok(None) => {}
                 Err(error) => {
                     // The send fails only when the run has ended.
-                    let _ = sender.send(Err(error.to_string()));
+                    let _ = sender.send(Err(error.into()));
                     return None;
                 }
             }
@@ -132,8 +159,8 @@ impl<G: ArenaGame> GameQueue<'_, G> {
     }
 }
 
-/// The record of a game, or the reason why a contestant cannot be created, or there is no opening.
-pub(super) type PlayedGame = Result<GameRecord, String>;
+/// The record of a game, or the reason why no game can be played.
+pub(super) type PlayedGame = Result<GameRecord, RunError>;
 
 /// Contestants of a thread that are not playing, by entrant and copy, the longest idle first.
 type IdleContestants<G> = VecDeque<((usize, usize), Box<dyn Contestant<G>>)>;
@@ -146,7 +173,7 @@ const MAX_IDLE: usize = 4;
 fn play_games<G: ArenaGame>(setup: &TournamentSetup<'_, G>, queue: &GameQueue<'_, G>, sender: &SyncSender<PlayedGame>) {
     let mut idle = VecDeque::new();
     while let Some((id, opening)) = queue.next(sender) {
-        let played = play(setup, queue, id, opening, &mut idle).transpose();
+        let played = play(setup, queue, id, opening, &mut idle).map_err(RunError::from).transpose();
         let is_failed = matches!(played, Some(Err(_)));
         if played.is_some_and(|played| sender.send(played).is_err()) || is_failed {
             return;
@@ -160,7 +187,7 @@ fn play<G: ArenaGame>(
     id: GameId,
     opening: Opening<G::State>,
     idle: &mut IdleContestants<G>,
-) -> Result<Option<GameRecord>, String> {
+) -> Result<Option<GameRecord>, ContestantError> {
     // By role: the entrant, and the number of its copy.
     let mut copies = HashMap::new();
     let keys: Vec<(usize, usize)> = (queue.schedule.seats(id).into_iter())
@@ -176,7 +203,7 @@ fn play<G: ArenaGame>(
             Some(at) => Ok(idle.remove(at).expect("the position was just found").1),
             None => (setup.contestants)(key.0),
         })
-        .collect::<Result<_, String>>()?;
+        .collect::<Result<_, ContestantError>>()?;
     let mut contestants: Vec<&mut dyn Contestant<G>> = playing.iter_mut().map(|it| &mut **it as _).collect();
     let runner = GameRunner::new(setup, queue.schedule, id, queue.cancelled(id), opening);
     let record = runner.play(&mut contestants);

@@ -9,7 +9,8 @@ use sternhalma_game::Limits;
 use thiserror::Error;
 
 use super::{
-    Budget, Fault, GameId, GameLog, GameRecord, LogError, OpeningsError, Origin, Schedule, ScheduleError, Standings,
+    Budget, Fault, GameId, GameLog, GameRecord, LogError, OpeningsError, Origin, RunError, Schedule, ScheduleError,
+    Standings, WrongEntry,
 };
 
 /// A game and its players, ready to play.
@@ -51,7 +52,7 @@ pub trait Backend {
     ///
     /// # Errors
     /// Returns the reason why the moves are illegal or have another result.
-    fn check_logged(&self, _schedule: &Schedule, _record: &GameRecord) -> Result<(), String> {
+    fn check_logged(&self, _schedule: &Schedule, _record: &GameRecord) -> Result<(), WrongEntry> {
         Ok(())
     }
 
@@ -90,9 +91,9 @@ pub enum ArenaError {
     /// The rulesheet cannot be played.
     #[error(transparent)]
     Rules(Box<dyn std::error::Error + Send + Sync>),
-    /// The games cannot be played with these openings, budgets or policies.
-    #[error("{0}")]
-    Setup(String),
+    /// The games cannot be played with these openings, budgets or players.
+    #[error(transparent)]
+    Run(RunError),
     /// The tournament has no openings.
     #[error(transparent)]
     Openings(#[from] OpeningsError),
@@ -128,9 +129,12 @@ pub enum ArenaError {
     Interrupted,
 }
 
-impl From<String> for ArenaError {
-    fn from(message: String) -> ArenaError {
-        ArenaError::Setup(message)
+impl From<RunError> for ArenaError {
+    fn from(error: RunError) -> ArenaError {
+        match error {
+            RunError::Openings(error) => ArenaError::Openings(error),
+            error => ArenaError::Run(error),
+        }
     }
 }
 

@@ -5,10 +5,13 @@ use std::fmt;
 use bytesize::ByteSize;
 use sternhalma_game::MemoryBudget;
 use sternhalma_game::messages::suggestion;
-use sternhalma_game::param_table::{self, Domain, Field, Pair, Param, ParamHelp, choice, flag, keys, owners, range};
+use sternhalma_game::param_table::{
+    self, Domain, Field, Pair, Param, ParamError, ParamHelp, choice, flag, keys, owners, range,
+};
 use sternhalma_gdl::network::LANES;
 use sternhalma_mcts::Decision;
 use sternhalma_mcts::tuning::{self, Aspect, Tuning};
+use thiserror::Error;
 
 use super::playout::PlayoutPolicy;
 use super::selection::SelectionPolicy;
@@ -137,7 +140,7 @@ impl SearchPolicy {
     /// # Errors
     /// If there is no such parameter, the search does not have it, or the text is not one of its values: says what was
     /// expected.
-    pub fn set(&mut self, key: &str, text: &str) -> Result<(), String> {
+    pub fn set(&mut self, key: &str, text: &str) -> Result<(), ParamError> {
         if REMOVED.contains(&key) {
             return Ok(());
         }
@@ -146,7 +149,8 @@ impl SearchPolicy {
             .or_else(|| param_table::set(PARAMS, self, key, text))
             .or_else(|| param_table::set(tuning::PARAMS, &mut self.tuning, key, text))
             .unwrap_or_else(|| {
-                Err(format!("unknown parameter `{key}`{}", suggestion(key, "parameters", parameter_keys())))
+                let suggestion = suggestion(key, "parameters", parameter_keys());
+                Err(ParamError::Unknown { key: key.to_owned(), suggestion })
             })
     }
 
@@ -155,19 +159,20 @@ impl SearchPolicy {
     /// # Errors
     ///
     /// Returns the reason why the parts do not fit together.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), ParamError> {
         for aspect in self.tuning.iter().flat_map(Tuning::aspects) {
             match aspect {
                 Aspect::Grave if !(self.selection.is_grave() && self.playout.has_epsilon()) => {
-                    return Err("tuning `grave` needs `selection=grave` and a playout with `epsilon`; \
-                                for other searches set `tune-what`"
-                        .to_owned());
+                    return Err(ParamError::Form(
+                        "tuning `grave` needs `selection=grave` and a playout with `epsilon`; \
+                         for other searches set `tune-what`",
+                    ));
                 }
                 Aspect::Epsilon if !self.playout.has_epsilon() => {
-                    return Err("tuning `epsilon` needs a playout with `epsilon`".to_owned());
+                    return Err(ParamError::Form("tuning `epsilon` needs a playout with `epsilon`"));
                 }
                 _ if !self.playout.learns() => {
-                    return Err("tuning needs `playout=mast` or `playout=nst`".to_owned());
+                    return Err(ParamError::Form("tuning needs `playout=mast` or `playout=nst`"));
                 }
                 _ => {}
             }
@@ -225,8 +230,17 @@ pub fn parameter_table() -> Vec<String> {
     parameters().iter().map(row).collect()
 }
 
-/// A parameter with its text, and the reason why it cannot be set.
-pub type WrongParameter<'a> = (&'a str, &'a str, String);
+/// A parameter that cannot be set.
+#[derive(Error, Clone, PartialEq, Eq, Debug)]
+#[error("`{key}={text}`: {why}")]
+pub struct WrongParameter {
+    /// The name.
+    pub key: String,
+    /// The text.
+    pub text: String,
+    /// The reason.
+    pub why: ParamError,
+}
 
 /// Sets the parameters of a text in order. A parameter before the part that it belongs to is set right after the part;
 /// a later part replaces an earlier one with its parameters.
@@ -235,14 +249,17 @@ pub type WrongParameter<'a> = (&'a str, &'a str, String);
 /// Returns the first parameter that `set` refuses, with the reason.
 pub fn set_in_order<'a>(
     pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
-    mut set: impl FnMut(&str, &str) -> Result<(), String>,
-) -> Result<(), WrongParameter<'a>> {
-    let mut waiting: Vec<WrongParameter<'a>> = Vec::new();
+    mut set: impl FnMut(&str, &str) -> Result<(), ParamError>,
+) -> Result<(), WrongParameter> {
+    let mut waiting: Vec<WrongParameter> = Vec::new();
     for (key, text) in pairs {
+        let wrong = |why| WrongParameter { key: key.to_owned(), text: text.to_owned(), why };
         match set(key, text) {
-            Ok(()) if precedence(key).is_some() => waiting.retain(|(key, text, _)| set(key, text).is_err()),
+            Ok(()) if precedence(key).is_some() => waiting.retain(|wrong| set(&wrong.key, &wrong.text).is_err()),
             Ok(()) => {}
-            Err(why) => waiting.push((key, text, why)),
+            // No part brings a parameter that does not exist.
+            Err(why @ ParamError::Unknown { .. }) => return Err(wrong(why)),
+            Err(why) => waiting.push(wrong(why)),
         }
     }
     waiting.into_iter().next().map_or(Ok(()), Err)

@@ -7,10 +7,10 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, de};
 use sternhalma_game::MemoryBudget;
 use sternhalma_game::messages::suggestion;
-use sternhalma_game::param_table::key_value;
+use sternhalma_game::param_table::{ParamError, key_value};
 use thiserror::Error;
 
-use super::search::{SearchPolicy, parts_first, set_in_order};
+use super::search::{SearchPolicy, WrongParameter, parts_first, set_in_order};
 
 /// The method by which a player of any game finds its moves, written
 /// `name,key=value,…` or as a table of TOML (docs/policies.md).
@@ -93,8 +93,8 @@ pub enum PolicyError {
         name: String,
         /// The text of the parameter.
         text: String,
-        /// What was expected.
-        why: String,
+        /// The reason.
+        why: ParamError,
     },
 }
 
@@ -115,13 +115,14 @@ impl FromStr for Policy {
     fn from_str(text: &str) -> Result<Policy, PolicyError> {
         let mut words = text.split(',').map(str::trim);
         let name = words.next().unwrap_or_default();
-        let pairs = words.map(|word| key_value(word).ok_or_else(|| wrong(name, word, "expected `key=value`")));
+        let pairs = words
+            .map(|word| key_value(word).ok_or_else(|| wrong(name, word, ParamError::Form("expected `key=value`"))));
         Policy::from_pairs(name, pairs.collect::<Result<Vec<_>, _>>()?)
     }
 }
 
-fn wrong(name: &str, text: &str, why: impl Into<String>) -> PolicyError {
-    PolicyError::Parameter { name: name.to_owned(), text: text.to_owned(), why: why.into() }
+fn wrong(name: &str, text: &str, why: ParamError) -> PolicyError {
+    PolicyError::Parameter { name: name.to_owned(), text: text.to_owned(), why }
 }
 
 impl Policy {
@@ -134,14 +135,14 @@ impl Policy {
         pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Policy, PolicyError> {
         let pairs: Vec<(&str, &str)> = pairs.into_iter().collect();
-        let wrong = |(key, text): (&str, &str), why: String| wrong(name, &format!("{key}={text}"), why);
+        let wrong = |(key, text): (&str, &str), why| wrong(name, &format!("{key}={text}"), why);
         let mut policy = Policy::named(name)?;
         match (&mut policy, pairs.last()) {
             (_, None) => {}
-            (Policy::Random, Some(&pair)) => return Err(wrong(pair, "`random` has no parameters".to_owned())),
+            (Policy::Random, Some(&pair)) => return Err(wrong(pair, ParamError::Form("`random` has no parameters"))),
             (Policy::Search(search), Some(&last)) => {
                 let set = set_in_order(pairs, |key, text| search.set(key, text));
-                set.map_err(|(key, text, why)| wrong((key, text), why))?;
+                set.map_err(|WrongParameter { key, text, why }| wrong((&key, &text), why))?;
                 search.check().map_err(|why| wrong(last, why))?;
             }
         }

@@ -9,8 +9,9 @@ use std::time::Duration;
 use rand::{RngExt, SeedableRng};
 use serde_json::Value;
 use sternhalma_ggp::arena::{
-    self, ArenaGame, Budget, Contestant, Entrant, Fault, FaultKind, GameLog, GameRecord, Opening, PolicyPlayer,
-    Request, RoundSpec, Schedule, SprtSpec, Standings, Termination, TournamentSetup,
+    self, ArenaGame, Budget, Contestant, ContestantError, Entrant, Fault, FaultKind, GameLog, GameRecord, Opening,
+    OpeningError, PolicyPlayer, Request, RoundSpec, RunError, Schedule, SprtSpec, Standings, Termination,
+    TournamentSetup,
 };
 use sternhalma_ggp::gdl::Rules;
 use sternhalma_ggp::gdl::network::{Network, NetworkGame};
@@ -58,9 +59,9 @@ impl ArenaGame for Nim {
     fn move_text(&self, _: &(u32, usize), _: usize, mv: u32) -> String {
         mv.to_string()
     }
-    fn opening(&self, text: &str) -> Result<Opening<(u32, usize)>, String> {
+    fn opening(&self, text: &str) -> Result<Opening<(u32, usize)>, OpeningError> {
         let parts = text.split_once(' ').and_then(|(stones, role)| Some((stones.parse().ok()?, role.parse().ok()?)));
-        let state = parts.ok_or_else(|| format!("`{text}` is no heap"))?;
+        let state = parts.ok_or_else(|| OpeningError::Notation(format!("`{text}` is no heap")))?;
         Ok(Opening { state, text: text.to_owned(), plies: 0 })
     }
     fn random_opening(&self, plies: u32, rng: &mut Rng) -> Option<Opening<(u32, usize)>> {
@@ -126,12 +127,12 @@ fn schedule(habits: &[Habit], games: u64) -> Schedule {
 /// these games.
 fn play(habits: &[Habit], standings: &mut Standings, threads: usize, most: usize) -> Vec<GameRecord> {
     let rng = || Rng::seed_from_u64(0);
-    let make = |entrant: usize| -> Result<Box<dyn Contestant<Nim>>, String> {
+    let make = |entrant: usize| -> Result<Box<dyn Contestant<Nim>>, ContestantError> {
         Ok(Box::new(Habitual(habits[entrant], rng(), 0)))
     };
     let host = TournamentSetup { game: &Nim, contestants: &make, adjudicator: None, openings: None };
     let (stop, mut records) = (AtomicBool::new(false), Vec::new());
-    let keep = |record: &GameRecord, _: &Standings| -> Result<(), String> {
+    let keep = |record: &GameRecord, _: &Standings| -> Result<(), RunError> {
         records.push(record.clone());
         stop.store(records.len() >= most, Relaxed);
         Ok(())
@@ -289,24 +290,25 @@ fn openings_are_the_pairs_and_listed_ones_are_taken_in_turn() {
     assert!(records.chunks(2).all(|pair| pair[0].players[0] == pair[1].players[1]));
 
     let mut standings = Standings::new(Schedule { openings: vec!["x".to_owned()], ..schedule(&habits, 8) });
-    let make = |_: usize| -> Result<Box<dyn Contestant<Nim>>, String> { unreachable!("nobody plays") };
+    let make = |_: usize| -> Result<Box<dyn Contestant<Nim>>, ContestantError> { unreachable!("nobody plays") };
     let host = TournamentSetup { game: &Nim, contestants: &make, adjudicator: None, openings: None };
-    let ran = arena::run(&host, &mut standings, NonZeroUsize::MIN, &AtomicBool::new(false), |_, _| Ok::<_, String>(()));
-    assert_eq!(ran.unwrap_err(), "opening 1: `x` is no heap");
+    let ran =
+        arena::run(&host, &mut standings, NonZeroUsize::MIN, &AtomicBool::new(false), |_, _| Ok::<_, RunError>(()));
+    assert_eq!(ran.unwrap_err().to_string(), "opening 1: `x` is no heap");
 }
 
 #[test]
 fn a_run_without_enough_different_openings_ends_before_its_games() {
     let habits = [Habit::Right(1.0), Habit::Right(0.5)];
-    let make = |entrant: usize| -> Result<Box<dyn Contestant<Nim>>, String> {
+    let make = |entrant: usize| -> Result<Box<dyn Contestant<Nim>>, ContestantError> {
         Ok(Box::new(Habitual(habits[entrant], Rng::seed_from_u64(0), 0)))
     };
     let run = |change: Schedule| {
         let host = TournamentSetup { game: &Nim, contestants: &make, adjudicator: None, openings: None };
         let mut standings = Standings::new(change);
         let stop = AtomicBool::new(false);
-        let ran = arena::run(&host, &mut standings, NonZeroUsize::MIN, &stop, |_, _| Ok::<_, String>(()));
-        (ran.err().unwrap_or_default(), standings.played())
+        let ran = arena::run(&host, &mut standings, NonZeroUsize::MIN, &stop, |_, _| Ok::<_, RunError>(()));
+        (ran.err().map(|error| error.to_string()).unwrap_or_default(), standings.played())
     };
     let plain = schedule(&habits, 4);
     let few = "no further different openings can be drawn";
@@ -332,7 +334,7 @@ fn games_end_at_the_ply_limit_and_by_adjudication() {
     for record in play(&habits, &mut standings, 1, usize::MAX) {
         assert_eq!((record.end, record.goals, record.plies), (Termination::PlyLimit, vec![50, 50], 4));
     }
-    let make = |entrant: usize| -> Result<Box<dyn Contestant<Nim>>, String> {
+    let make = |entrant: usize| -> Result<Box<dyn Contestant<Nim>>, ContestantError> {
         Ok(Box::new(Habitual(habits[entrant], Rng::seed_from_u64(0), 0)))
     };
     // The player who faces a multiple of four stones has lost.
@@ -342,7 +344,7 @@ fn games_end_at_the_ply_limit_and_by_adjudication() {
     };
     let host = TournamentSetup { game: &Nim, contestants: &make, adjudicator: Some(&adjudicator), openings: None };
     let mut standings = Standings::new(schedule(&habits, 10));
-    let keep = |record: &GameRecord, _: &Standings| -> Result<(), String> {
+    let keep = |record: &GameRecord, _: &Standings| -> Result<(), RunError> {
         assert_eq!(record.end, Termination::Adjudicated);
         Ok(())
     };
@@ -357,7 +359,7 @@ fn rulesheet(name: &str) -> NetworkGame {
 
 /// Plays a match of two policies and returns its games.
 fn policies(game: &NetworkGame, names: [&str; 2], games: u64, opening_plies: u32) -> (Standings, Vec<GameRecord>) {
-    let make = |entrant: usize| -> Result<Box<dyn Contestant<NetworkGame>>, String> {
+    let make = |entrant: usize| -> Result<Box<dyn Contestant<NetworkGame>>, ContestantError> {
         Ok(Box::new(PolicyPlayer::new(names[entrant].parse().unwrap())))
     };
     let host = TournamentSetup { game, contestants: &make, adjudicator: None, openings: None };
@@ -366,7 +368,7 @@ fn policies(game: &NetworkGame, names: [&str; 2], games: u64, opening_plies: u32
     let schedule = Schedule { roles: game.roles(), opening_plies, ..Schedule::new(entrants, budget, games) };
     let mut standings = Standings::new(schedule);
     let mut records = Vec::new();
-    let keep = |record: &GameRecord, _: &Standings| -> Result<(), String> {
+    let keep = |record: &GameRecord, _: &Standings| -> Result<(), RunError> {
         records.push(record.clone());
         Ok(())
     };
@@ -387,7 +389,7 @@ fn policies_play_rulesheets_of_any_number_of_roles() {
         assert!(record.plies > 2 && record.moves.len() as u32 == record.plies - 2);
     }
     for (text, why) in [("(noop)", "invalid joint move"), ("((mark 9 9) noop)", "not legal"), ("((", "")] {
-        assert!(game.opening(text).unwrap_err().contains(why), "{text}");
+        assert!(game.opening(text).unwrap_err().to_string().contains(why), "{text}");
     }
 
     // Three roles move simultaneously; every division of the roles occurs.
@@ -429,13 +431,13 @@ fn all_think_in_every_step_and_before_the_game_if_they_are_to() {
     let entrants = policies.iter().map(|policy| Entrant::named((*policy).to_owned())).collect();
     let budget = Budget { playouts: Some(10), ..Budget::default() };
     let mut schedule = Schedule { start: 2.5, ponder: true, ..Schedule::new(entrants, budget, 4) };
-    let make = |entrant: usize| -> Result<Box<dyn Contestant<Nim>>, String> {
+    let make = |entrant: usize| -> Result<Box<dyn Contestant<Nim>>, ContestantError> {
         Ok(Box::new(PolicyPlayer::new(policies[entrant].parse().unwrap())))
     };
     let run = |schedule: &Schedule, threads| {
         let host = TournamentSetup { game: &Nim, contestants: &make, adjudicator: None, openings: None };
         let mut records = Vec::new();
-        let keep = |record: &GameRecord, _: &Standings| -> Result<(), String> {
+        let keep = |record: &GameRecord, _: &Standings| -> Result<(), RunError> {
             records.push(record.clone());
             Ok(())
         };

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use sternhalma_ggp::Policy;
 use sternhalma_ggp::arena::{
-    self, Budget, Contestant, Entrant, GameId, GameRecord, LockStepSetup, PolicyPlayer, RoundSpec, Schedule, SprtSpec,
-    Standings, TimeControl, TournamentSetup,
+    self, Budget, Contestant, ContestantError, Entrant, GameId, GameRecord, LockStepSetup, PolicyPlayer, RoundSpec,
+    RunError, Schedule, SprtSpec, Standings, TimeControl, TournamentSetup,
 };
 use sternhalma_ggp::gdl::Rules;
 use sternhalma_ggp::gdl::network::{Network, NetworkGame};
@@ -47,11 +47,11 @@ fn threads(count: usize) -> NonZeroUsize {
 
 /// Plays one game at a time.
 fn one_by_one(game: &NetworkGame, schedule: &Schedule) -> BTreeMap<GameId, GameRecord> {
-    let make = |entrant: usize| -> Result<Box<dyn Contestant<NetworkGame>>, String> {
+    let make = |entrant: usize| -> Result<Box<dyn Contestant<NetworkGame>>, ContestantError> {
         Ok(Box::new(PolicyPlayer::new(NAMES[entrant].parse().unwrap())))
     };
     let mut records = Vec::new();
-    let keep = |record: &GameRecord, _: &Standings| -> Result<(), String> {
+    let keep = |record: &GameRecord, _: &Standings| -> Result<(), RunError> {
         records.push(record.clone());
         Ok(())
     };
@@ -69,12 +69,12 @@ fn in_lock_step(
     games: usize,
     on: usize,
     most: usize,
-) -> Result<Vec<GameRecord>, String> {
+) -> Result<Vec<GameRecord>, RunError> {
     let policies = NAMES.map(|name| name.parse::<Policy>().unwrap());
     let (lanes, games) = (game.lanes().unwrap(), threads(games));
     let host = LockStepSetup { game, lanes, policies: &policies, games, openings: None };
     let (stop, mut records) = (AtomicBool::new(false), Vec::new());
-    let keep = |record: &GameRecord, _: &Standings| -> Result<(), String> {
+    let keep = |record: &GameRecord, _: &Standings| -> Result<(), RunError> {
         records.push(record.clone());
         stop.store(records.len() >= most, Relaxed);
         Ok(())
@@ -154,11 +154,11 @@ fn budgets_that_are_no_counts_are_refused() {
     ] {
         let mut schedule = schedule(2, 2);
         schedule.entrants[1].budget = budget;
-        let error = in_lock_step(&game, &mut Standings::new(schedule), 4, 1, usize::MAX).unwrap_err();
+        let error = in_lock_step(&game, &mut Standings::new(schedule), 4, 1, usize::MAX).unwrap_err().to_string();
         assert!(error.contains("need a budget of playouts or nodes alone, and that of random is"), "{error}");
     }
     let mut schedule = schedule(2, 2);
     schedule.rounds[0].budget = Budget::default();
-    let error = in_lock_step(&game, &mut Standings::new(schedule), 4, 1, usize::MAX).unwrap_err();
+    let error = in_lock_step(&game, &mut Standings::new(schedule), 4, 1, usize::MAX).unwrap_err().to_string();
     assert!(error.ends_with("and that of base is no limit"), "{error}");
 }

@@ -8,7 +8,8 @@ use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
 use sternhalma_ggp::arena::{
-    self, Budget, Contestant, Entrant, GameRecord, PolicyPlayer, Schedule, Standings, TournamentSetup,
+    self, Budget, Contestant, ContestantError, Entrant, GameRecord, PolicyPlayer, RunError, Schedule, Standings,
+    TournamentSetup,
 };
 use sternhalma_ggp::gdl::Rules;
 use sternhalma_ggp::gdl::network::{Network, NetworkGame};
@@ -212,7 +213,7 @@ fn hash(text: &str) -> String {
 fn play(recorded: &Match, threads: usize) -> Match {
     let path = format!("{}/games/{}.kif", env!("CARGO_MANIFEST_DIR"), recorded.game);
     let game = NetworkGame::new(Network::new(&Rules::parse(&std::fs::read_to_string(path).unwrap()).unwrap()).unwrap());
-    let make = |entrant: usize| -> Result<Box<dyn Contestant<NetworkGame>>, String> {
+    let make = |entrant: usize| -> Result<Box<dyn Contestant<NetworkGame>>, ContestantError> {
         Ok(Box::new(PolicyPlayer::new(recorded.players[entrant].parse().unwrap())))
     };
     let host = TournamentSetup { game: &game, contestants: &make, adjudicator: None, openings: None };
@@ -226,7 +227,7 @@ fn play(recorded: &Match, threads: usize) -> Match {
     };
     let mut standings = Standings::new(schedule);
     let mut records: Vec<GameRecord> = Vec::new();
-    let keep = |record: &GameRecord, _: &Standings| -> Result<(), String> {
+    let keep = |record: &GameRecord, _: &Standings| -> Result<(), RunError> {
         records.push(record.clone());
         Ok(())
     };

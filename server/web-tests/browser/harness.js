@@ -193,6 +193,8 @@ export function narrow(page) {
   return page.locator("button:visible, select:visible, #views a:visible").evaluateAll((found) =>
     found
       .filter((control) => {
+        // A control that has been replaced since has no size.
+        if (!control.isConnected) return false;
         const box = control.getBoundingClientRect();
         return box.width < 24 || box.height < 24 || box.left < 0 || box.right > innerWidth + 1;
       })

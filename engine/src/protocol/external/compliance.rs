@@ -137,7 +137,7 @@ impl Checker {
         if self.process.as_mut().is_some_and(|process| !process.has_ended()) {
             return Ok(());
         }
-        self.process = Some(Process::start(&self.program, None)?);
+        self.process = Some(Process::start(&self.program, None).map_err(|error| error.to_string())?);
         self.lines = self.ask("ugi", "ugiok", PROMPT)?;
         self.set_rules()
     }

@@ -206,7 +206,8 @@ impl Running {
         stop: &AtomicBool,
         trace: Option<ProtocolTrace>,
     ) -> Result<Running, Fault> {
-        let mut process = Process::start(&command.program, trace).map_err(|error| FaultKind::Crash.fault(error))?;
+        let mut process =
+            Process::start(&command.program, trace).map_err(|error| FaultKind::Crash.fault(error.to_string()))?;
         let mut introduction = Introduction::default();
         process.say("ugi\n".to_owned())?;
         let mut wait = Wait::of(patience);

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use sternhalma_ggp::arena::{Fault, FaultKind};
 use sternhalma_ggp::messages::without_bom;
+use thiserror::Error;
 
 use super::trace::ProtocolTrace;
 
@@ -103,6 +104,14 @@ impl Wait {
     }
 }
 
+/// The reason why a program cannot be started.
+#[derive(Debug, Error)]
+#[error("cannot start {program}: {source}")]
+pub struct StartError {
+    program: String,
+    source: io::Error,
+}
+
 /// A running program. Dropping the process kills its process group.
 pub struct Process {
     child: Child,
@@ -123,10 +132,10 @@ impl Process {
     ///
     /// # Errors
     ///
-    /// Returns a message if the program cannot be started.
-    pub fn start(program: &ExternalProgram, trace: Option<ProtocolTrace>) -> Result<Process, String> {
-        let shown = || excerpt(&program.path.to_string_lossy());
-        Process::spawn(program, trace).map_err(|error| format!("cannot start {}: {error}", shown()))
+    /// Returns an error if the program cannot be started.
+    pub fn start(program: &ExternalProgram, trace: Option<ProtocolTrace>) -> Result<Process, StartError> {
+        let error = |source| StartError { program: excerpt(&program.path.to_string_lossy()), source };
+        Process::spawn(program, trace).map_err(error)
     }
 
     fn spawn(program: &ExternalProgram, trace: Option<ProtocolTrace>) -> io::Result<Process> {
