@@ -11,6 +11,11 @@ use crate::error::ApiError;
 use crate::openapi;
 use crate::rows::{MoveRow, best_first, change, short};
 
+/// Returns the rule set of requests that name none.
+pub fn newest_rules() -> RuleSet {
+    RuleSet::NEWEST
+}
+
 /// The board of `startpos`, if no table is named: its size and its pieces.
 const DEFAULT_BOARD: (u64, u64) = (9, 6);
 

@@ -7,9 +7,9 @@ use sternhalma_data::{Move, Position, Side};
 use sternhalma_engine::{Filter, board_of};
 
 use crate::args::position::PositionArgs;
-use crate::args::rule_set::rule_set_parser;
+use crate::args::rule_set::{DEFAULT_RULES, rule_set_parser};
 use crate::drawing::drawing;
-use crate::output::{self, CommandOutcome};
+use crate::output::{self, CommandOutcome, status};
 use crate::values::count_in;
 
 /// List the legal moves of a position
@@ -70,32 +70,47 @@ struct MovePositionArgs {
     #[command(flatten)]
     position: PositionArgs,
     /// Rules: paper, or blocked-goal, which forbids moves that seal the goal of the opponent [default: those of a
-    /// saved game, otherwise paper]
+    /// saved game, otherwise blocked-goal]
     #[arg(long, value_name = "RULES", value_parser = rule_set_parser(), hide_possible_values = true, help_heading = "Board")]
     rules: Option<RuleSet>,
 }
 
 impl MovePositionArgs {
     fn read(&self) -> Result<(Position, Rules)> {
-        let (position, rules) = self.position.with_rules(self.rules, RuleSet::Paper)?;
-        if rules == RuleSet::Paper {
-            return Ok((position, Rules(None)));
-        }
-        let seal = SealRule::of(rules, board_of(&position)?);
-        Ok((position, Rules(seal)))
+        let (position, rules) = self.position.with_rules(self.rules, DEFAULT_RULES)?;
+        let seal = if rules == RuleSet::Paper { None } else { SealRule::of(rules, board_of(&position)?) };
+        Ok((position, Rules { rules, seal }))
     }
 }
 
-/// The rule that restricts moves, if there is one.
-struct Rules(Option<SealRule>);
+/// The rules of movement.
+struct Rules {
+    rules: RuleSet,
+    /// The rule that forbids moves, if there is one.
+    seal: Option<SealRule>,
+}
 
 impl Rules {
+    fn name(&self) -> &'static str {
+        self.rules.option_name()
+    }
+
     fn moves(&self, position: &Position) -> Vec<Move> {
-        self.0.as_ref().map_or_else(|| position.moves().collect(), |rule| rule.moves(position))
+        self.seal.as_ref().map_or_else(|| position.moves().collect(), |rule| rule.moves(position))
     }
 
     fn perft(&self, position: &Position, depth: u32) -> u64 {
-        self.0.as_ref().map_or_else(|| position.perft(depth), |rule| rule.perft(position, depth))
+        self.seal.as_ref().map_or_else(|| position.perft(depth), |rule| rule.perft(position, depth))
+    }
+
+    /// Reports the moves that the rules forbid, if there are some.
+    fn report_forbidden(&self, position: &Position, legal: &[Move]) {
+        let forbidden: Vec<String> =
+            (position.moves()).filter(|mv| !legal.contains(mv)).map(|mv| position.geometry().move_text(mv)).collect();
+        if !forbidden.is_empty() {
+            let moves = output::counted(forbidden.len(), "further move");
+            status!("the rules {} forbid {moves}, which would seal a goal: {}", self.name(), forbidden.join(" "));
+        }
     }
 }
 
@@ -108,6 +123,7 @@ pub fn run_moves(args: &MovesArgs) -> Result<CommandOutcome> {
     };
     let geometry = position.geometry();
     let mut moves = rules.moves(&position);
+    rules.report_forbidden(&position, &moves);
     moves.retain(|&mv| filter.keeps(rows_toward_goal(&position, mv)));
     if args.draw {
         output::print_line(&drawing().marked(moves.iter().map(|mv| mv.to).collect()).draw(&position))?;
@@ -136,12 +152,13 @@ pub fn run_perft(args: &PerftArgs) -> Result<CommandOutcome> {
         Some(moves) => moves.iter().map(|(_, nodes)| nodes).sum(),
         None => rules.perft(&position, args.depth),
     };
-    let mut report = json!({ "depth": args.depth, "nodes": nodes });
+    let mut report = json!({ "rules": rules.rules, "depth": args.depth, "nodes": nodes });
     if let Some(moves) = &divided {
         report["moves"] = moves.iter().map(|(name, nodes)| json!({ "move": name, "nodes": nodes })).collect();
     }
     output::answer(args.json, &report, || {
         let rows = divided.iter().flatten().map(|(name, nodes)| format!("{name}  {nodes}\n"));
-        format!("{}depth {}: {}", rows.collect::<String>(), args.depth, output::counted(nodes as usize, "line"))
+        let (depth, lines) = (args.depth, output::counted(nodes as usize, "line"));
+        format!("{}depth {depth}: {lines} (rules {})", rows.collect::<String>(), rules.name())
     })
 }

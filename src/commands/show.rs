@@ -2,10 +2,11 @@ use std::path::Path;
 
 use anyhow::Result;
 use serde_json::json;
-use sternhalma_data::{Position, RuleSet, Side};
+use sternhalma_data::{Position, Side};
 
 use crate::args::board::BoardArgs;
 use crate::args::position::{parse_position, with_file_context};
+use crate::args::rule_set::GameRulesArgs;
 use crate::args::state::SideArg;
 use crate::drawing::{drawing, lone_army};
 use crate::output::{self, CommandOutcome};
@@ -31,6 +32,8 @@ pub struct Args {
     #[command(flatten)]
     board: BoardArgs,
     #[command(flatten)]
+    rules: GameRulesArgs,
+    #[command(flatten)]
     side: SideArg,
 }
 
@@ -50,7 +53,7 @@ impl Args {
         let text = self.position.join(" ");
         let first = text.split_whitespace().next().unwrap_or("startpos");
         if text.contains('/') || first.eq_ignore_ascii_case("startpos") || Path::new(&text).is_file() {
-            return parse_position(&text, self.board, RuleSet::Paper);
+            return parse_position(&text, self.board, self.rules.rules);
         }
         let board = self.board.board()?;
         let army = match text.strip_prefix('#') {

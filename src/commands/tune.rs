@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
+use sternhalma_data::RuleSet;
 use sternhalma_data::table::Coverage;
 use sternhalma_engine::arena::{EngineContestant, HillClimb, Trial, TuningSetup, tune};
 use sternhalma_engine::{ChineseCheckers, Config, Filter, GameSetup};
@@ -74,7 +75,8 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let roster = args.players.roster()?;
     let mut players = args.player.iter().map(|name| player_config(&roster, name)).collect::<Result<Vec<Config>>>()?;
     let memory = MemoryBudget::new(search_memory(None));
-    let game = GameSetup::new(args.board.board()?).with_ply_limit(args.players.ply_limit);
+    // Published runs have the rules of the papers.
+    let game = GameSetup::new(args.board.board()?).with_rules(RuleSet::Paper).with_ply_limit(args.players.ply_limit);
     let distances = args.players.distances(ctx, game.board.for_two()?, &players, Coverage::Complete)?;
     let others = players.split_off(1);
     let setup = TuningSetup { player: players.remove(0), others, tuning: tuning(args)?, terms: schedule(args) };

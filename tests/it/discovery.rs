@@ -88,7 +88,7 @@ fn positions_are_drawn() {
     assert_eq!((moves.matches("(.)").count(), moves.ends_with("a1-a2\na1-b1\n")), (2, true), "{moves}");
     let positions = [vec!["perft", "1", "startpos"], vec!["moves", "startpos", "--json"], vec!["perft", "1"]];
     let counts: Vec<String> = positions.iter().map(|words| env.run_args(words).success()).collect();
-    assert_eq!((counts[0].as_str(), counts[0] == counts[2]), ("depth 1: 10 lines\n", true));
+    assert_eq!((counts[0].as_str(), counts[0] == counts[2]), ("depth 1: 10 lines (rules blocked-goal-2)\n", true));
     assert_eq!(serde_json::from_str::<Vec<Value>>(&counts[1]).unwrap().len(), 10);
 }
 

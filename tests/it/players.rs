@@ -24,7 +24,7 @@ fn moves_and_their_counts_apply_only_the_rules_of_movement() {
     assert_eq!(json(&env, &["moves", stuck, "--filter", "forward", "--json"]), json!([]));
     assert!(!json(&env, &["moves", stuck, "--json"]).as_array().unwrap().is_empty());
 
-    assert_eq!(json(&env, &["perft", "4", "--json"]), json!({ "depth": 4, "nodes": 29584 }));
+    assert_eq!(json(&env, &["perft", "4", "--json"]), json!({ "rules": "blocked-goal-2", "depth": 4, "nodes": 29584 }));
     assert_eq!(json(&env, &["perft", "0", "--json"])["nodes"], 1);
     assert_eq!(json(&env, &["perft", "3", "--pieces", "10", "--json"])["nodes"], 4648);
     let divided = json(&env, &["perft", "3", "--side", "7", "--pieces", "3", "--divide", "--json"]);

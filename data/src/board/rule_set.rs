@@ -8,10 +8,9 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// The rules of a two-player game. `docs/rules.md` defines them. As data they have their stored names.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum RuleSet {
     /// The rules of [Roschke and Sturtevant 2013]. Descriptions of games without a rule set mean these.
-    #[default]
     #[serde(rename = "paper")]
     Paper,
     /// The same rules with two additions: no move may seal an empty cell of the goal of the opponent behind a wall
@@ -31,7 +30,7 @@ impl RuleSet {
     /// All rule sets.
     pub const ALL: [RuleSet; 3] = [RuleSet::Paper, RuleSet::BlockedGoal1, RuleSet::BlockedGoal2];
 
-    /// The newest version of the rules against blocked goals.
+    /// The newest version of the rules against blocked goals, with which games are played unless they name others.
     pub const NEWEST: RuleSet = RuleSet::BlockedGoal2;
 
     /// The names that people may write, without those of earlier versions.
@@ -84,6 +83,11 @@ impl RuleSet {
             RuleSet::BlockedGoal1 => "No blocked goals, first version",
             RuleSet::BlockedGoal2 => "No blocked goals",
         }
+    }
+
+    /// Returns the rule set of data that name none.
+    pub const fn unnamed() -> RuleSet {
+        RuleSet::Paper
     }
 
     /// Returns whether a newer version has replaced this rule set.

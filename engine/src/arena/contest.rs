@@ -16,6 +16,10 @@ impl ArenaGame for ChineseCheckers {
         ugi::action_text(self.geometry(), action)
     }
 
+    fn why_illegal(&self, state: &GameState, _: usize, action: Action) -> Option<String> {
+        self.why_forbidden(state, action?)
+    }
+
     fn opening(&self, text: &str) -> Result<Opening<GameState>, OpeningError> {
         let words = text.split_whitespace().next();
         let state = match words {

@@ -35,7 +35,7 @@ pub struct JsonGame {
     /// The position before the first move.
     pub position: String,
     /// The rule set; `paper` if it is left out.
-    #[serde(default, skip_serializing_if = "RuleSet::is_paper")]
+    #[serde(default = "RuleSet::unnamed", skip_serializing_if = "RuleSet::is_paper")]
     pub rules: RuleSet,
     /// The ply at which the game is a draw.
     #[serde(default = "default_ply_limit")]

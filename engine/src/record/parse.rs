@@ -321,7 +321,7 @@ fn setup(tags: &[PlacedTag<'_>], end: Cursor<'_>) -> Result<Setup, RecordError> 
     let rule_set = |tag: &PlacedTag<'_>| {
         RuleSet::from_stored(excerpt(&tag.value).as_ref()).map_err(|error| invalid(tag, error.to_string()))
     };
-    let rule_set = tag("Rules").map(rule_set).transpose()?.unwrap_or_default();
+    let rule_set = tag("Rules").map(rule_set).transpose()?.unwrap_or(RuleSet::unnamed());
     let (size, pieces) = (number("Size")?, number("Pieces")?);
     let (start, board) = match (tag("Start"), size, pieces) {
         (Some(tag), ..) => parse_start(&tag.value).map_err(|why| invalid(tag, why))?,

@@ -47,9 +47,9 @@ pub struct GameSetup {
 }
 
 impl GameSetup {
-    /// Returns the setup of a board with the rule set [`RuleSet::Paper`] and the ply limit [`PLY_LIMIT`].
+    /// Returns the setup of a board with the rule set [`RuleSet::NEWEST`] and the ply limit [`PLY_LIMIT`].
     pub fn new(board: Board) -> GameSetup {
-        GameSetup { board, rules: RuleSet::Paper, ply_limit: PLY_LIMIT }
+        GameSetup { board, rules: RuleSet::NEWEST, ply_limit: PLY_LIMIT }
     }
 
     /// Returns the same setup with other rules.
@@ -152,13 +152,22 @@ impl GameState {
 }
 
 impl ChineseCheckers {
-    /// Creates the game for a board with the ply limit [`PLY_LIMIT`]. Searches
-    /// consider the moves of `filter`, widened if it leaves none.
+    /// Creates the game for a board with the rules of [`GameSetup::new`]. Searches consider the moves of `filter`,
+    /// widened if it leaves none.
     ///
     /// # Panics
     ///
     /// Panics if the homes of the board overlap.
     pub fn new(board: Board, filter: Filter) -> ChineseCheckers {
+        ChineseCheckers::of(GameSetup::new(board), filter)
+    }
+
+    /// Creates the game of a setup, as [`ChineseCheckers::new`] does.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the homes of the board overlap.
+    pub fn of(GameSetup { board, rules, ply_limit }: GameSetup, filter: Filter) -> ChineseCheckers {
         assert!(board.homes_are_apart(), "the homes of {board} overlap");
         let geometry = board.geometry();
         let cells = board.cells();
@@ -171,17 +180,8 @@ impl ChineseCheckers {
             (0..cells).map(|from| [by(&|to| rows(to) > rows(from)), by(&|to| rows(to) >= rows(from))]).collect()
         });
         let goals = [board.goal(Side::X), board.goal(Side::O)];
-        let rules = RuleSet::Paper;
-        ChineseCheckers { board, geometry, rules, ply_limit: PLY_LIMIT, seal: None, filter, goals, ahead }
-    }
-
-    /// Creates the game of a setup, as [`ChineseCheckers::new`] does.
-    ///
-    /// # Panics
-    ///
-    /// Panics if the homes of the board overlap.
-    pub fn of(setup: GameSetup, filter: Filter) -> ChineseCheckers {
-        ChineseCheckers::new(setup.board, filter).with_rules(setup.rules).with_ply_limit(setup.ply_limit)
+        let seal = SealRule::of(rules, board);
+        ChineseCheckers { board, geometry, rules, ply_limit, seal, filter, goals, ahead }
     }
 
     /// Returns the same game with another rule set.
@@ -270,6 +270,21 @@ impl ChineseCheckers {
         after.armies[side as usize] = state.army(side).without(mv.from).with(mv.to);
         let (army, others) = (after.army(side), after.army(side.other()));
         self.seal.as_ref()?.forbids(army, others, side).map(|seal| seal.region)
+    }
+
+    /// Returns why the rule set forbids a move that a piece of the player to move can make. Returns `None` if the move
+    /// is legal, or no piece can make it.
+    pub fn why_forbidden(&self, state: &GameState, mv: Move) -> Option<String> {
+        let occupied = state.army(Side::X) | state.army(Side::O);
+        let can_move = state.army(state.player).contains(mv.from)
+            && self.geometry.move_path(occupied.without(mv.from), mv).is_some();
+        let cells = can_move.then(|| self.cells_sealed_by(state, mv)).flatten()?;
+        let (other, cells) = (state.player.other(), self.geometry.cells_text(cells));
+        Some(format!(
+            "it seals the goal of {other}, which could never fill {cells} (rules {}; the rules {} allow it)",
+            self.rules.option_name(),
+            RuleSet::Paper.option_name()
+        ))
     }
 
     /// Returns the moves of the player to move that only the rule against sealed goals forbids, each with the cells

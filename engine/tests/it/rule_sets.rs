@@ -67,11 +67,14 @@ fn a_refusal_names_the_sealed_cells() {
         game.play_action(&mut state, action);
     }
     let error = legal_action(&game, &state, "a1-a3").unwrap_err().to_string();
-    assert_eq!(error, "`a1-a3` is not legal for x at ply 2: it seals the goal of o, which could never fill a1");
+    assert_eq!(
+        error,
+        "`a1-a3` is not legal for x at ply 2: it seals the goal of o, which could never fill a1 (rules blocked-goal-2; the rules paper allow it)"
+    );
     // A move that no rule of movement permits has no such reason.
     let error = legal_action(&game, &state, "a1-i9").unwrap_err().to_string();
     assert_eq!(error, "`a1-i9` is not legal for x at ply 2");
-    let paper = ChineseCheckers::new(game.board(), Filter::All);
+    let paper = ChineseCheckers::new(game.board(), Filter::All).with_rules(RuleSet::Paper);
     assert!(legal_action(&paper, &state, "a1-a3").is_ok());
 }
 

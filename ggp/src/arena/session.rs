@@ -159,7 +159,9 @@ impl<'a, G: ArenaGame> GameSession<'a, G> {
         self.game.legal(&self.state, role, &mut self.legal);
         if !self.legal.contains(&mv) {
             let text = self.game.move_text(&self.state, role, mv);
-            return Err(FaultKind::Illegal.fault(format!("{text} at ply {}", self.plies)));
+            let why = self.game.why_illegal(&self.state, role, mv);
+            let why = why.map_or(String::new(), |why| format!(": {why}"));
+            return Err(FaultKind::Illegal.fault(format!("{text} at ply {}{why}", self.plies)));
         }
         self.chosen[role] = Some((mv, MoveSearch::new(spent, value)));
         self.spent[role].add(spent);

@@ -23,7 +23,7 @@ use crate::app::App;
 use crate::connections::Connection;
 use crate::error::ApiError;
 use crate::extract::Query;
-use crate::facts::Placed;
+use crate::facts::{self, Placed};
 use crate::openapi;
 use crate::reports::{Reports, reports};
 use crate::rows::{InfoRow, path};
@@ -48,8 +48,8 @@ pub struct AnalysisParams {
     /// A position string, or `startpos`.
     #[param(min_length = 1, example = "startpos")]
     position: String,
-    /// The rule set; `paper` by default.
-    #[serde(default)]
+    /// The rule set; by default the newest one.
+    #[serde(default = "facts::newest_rules")]
     #[param(value_type = openapi::RuleSet)]
     rules: RuleSet,
     /// A player, perhaps with parameters; by default `sternhalma`.

@@ -10,7 +10,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Json, NoParams, Query};
-use crate::facts::{Placed, PositionAnswer};
+use crate::facts::{self, Placed, PositionAnswer};
 use crate::openapi::{self, Shared};
 
 #[derive(Deserialize, IntoParams)]
@@ -20,8 +20,8 @@ pub struct PositionParams {
     /// A position string, or `startpos`.
     #[param(min_length = 1, example = "startpos")]
     position: String,
-    /// The rule set; `paper` by default.
-    #[serde(default)]
+    /// The rule set; by default the newest one.
+    #[serde(default = "facts::newest_rules")]
     #[param(value_type = openapi::RuleSet)]
     rules: RuleSet,
     /// The table of the distances; by default the best one of the board.
@@ -39,7 +39,8 @@ pub struct PlayBody {
     #[serde(rename = "move")]
     #[schema(value_type = openapi::Move)]
     mv: String,
-    #[serde(default)]
+    /// The rule set; by default the newest one.
+    #[serde(default = "facts::newest_rules")]
     #[schema(value_type = openapi::RuleSet)]
     rules: RuleSet,
     /// The table of the distances; by default the best one of the board.

@@ -114,6 +114,9 @@ const tournament = (log, rest = "") => `/api/tournaments/${encodeURIComponent(lo
  */
 const rulesheet = (name, rest = "") => `/api/rulesheets/${encodeURIComponent(name)}${rest}`;
 
+/** The rule set of games that name none. @type {RuleSet} */
+const UNNAMED = "paper";
+
 export const api = {
   /** @returns {Promise<Players>} */
   players: () => get("/api/players"),
@@ -138,7 +141,7 @@ export const api = {
   random: (name, distance, player, seed) => get(url(table(name, "/random"), { distance, player, seed })),
 
   /** @type {(position: string, rules?: RuleSet, signal?: AbortSignal) => Promise<Position>} */
-  position: (position, rules, signal) => get(url("/api/position", { position, rules }), signal),
+  position: (position, rules = UNNAMED, signal) => get(url("/api/position", { position, rules }), signal),
 
   /** @returns {Promise<Build[]>} */
   builds: async () => (await get("/api/builds")).builds,
@@ -196,8 +199,9 @@ export const api = {
    * @param {AbortSignal} signal
    * @returns {Promise<Info>}
    */
-  analyse: async (game, options, report, signal) => {
-    const response = await whenFree(() => request(url("/api/analysis", { ...game, ...options }), { signal }), signal);
+  analyse: async (game, { rules = UNNAMED, ...options }, report, signal) => {
+    const path = url("/api/analysis", { ...game, rules, ...options });
+    const response = await whenFree(() => request(path, { signal }), signal);
     for await (const { event, data } of events(response)) {
       const body = JSON.parse(data);
       if (event === "info") report(body);

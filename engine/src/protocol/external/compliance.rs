@@ -31,6 +31,10 @@ const ATTEMPTS: usize = 3;
 /// The plies of the game that the program plays against itself.
 const PLIES: u32 = 12;
 
+/// The random positions among which those with moves that seal a goal are searched, and how many of them are used.
+const SEAL_DRAWS: u32 = 2000;
+const SEAL_POSITIONS: usize = 16;
+
 /// The types of options.
 const TYPES: [&str; 5] = ["check", "spin", "combo", "button", "string"];
 
@@ -46,7 +50,7 @@ pub struct ComplianceCheck {
 type Check = fn(&mut Checker) -> Result<(), String>;
 
 /// The checks in order. Each check starts the program if it does not run.
-const CHECKS: [(&str, Check); 21] = [
+const CHECKS: [(&str, Check); 22] = [
     ("`id name` names the engine", |it| it.check_name()),
     ("each `option` has a name and a type", |it| it.check_options()),
     ("`isready` is answered by `readyok`", |it| it.ready("isready")),
@@ -60,6 +64,7 @@ const CHECKS: [(&str, Check); 21] = [
     }),
     ("`position startpos moves …`: legal moves of a game", |it| it.check_game()),
     ("`position fen …`: a legal move for o", |it| it.check_fen()),
+    ("`position fen …`: a legal move where another one seals a goal", |it| it.check_seals()),
     ("`setoption` ignores or refuses numbers outside their bounds", |it| it.check_bounds()),
     ("`go movetime 200`: a legal move in time", |it| it.check_timed("go movetime 200", MOVE_TIME)),
     ("`go p1time 1000 p2time 1000`: a legal move in time", |it| {
@@ -284,11 +289,12 @@ impl Checker {
             Some(action) => Ok(action_text(self.game.geometry(), action)),
             None => {
                 let example = legal.first().map(|&action| action_text(self.game.geometry(), action));
-                let example = example.unwrap_or_default();
+                let (example, position) = (example.unwrap_or_default(), self.game.position(state));
+                let why = action.flatten().and_then(|mv| self.game.why_forbidden(state, mv));
+                let why = why.map_or(String::new(), |why| format!(": {why}"));
                 Err(format!(
-                    "expected a legal move of {} in {}, such as `bestmove {example}`, got {}",
+                    "expected a legal move of {} in {position}, such as `bestmove {example}`, got {}{why}",
                     state.player(),
-                    self.game.position(state),
                     excerpt(line)
                 ))
             }
@@ -325,6 +331,26 @@ impl Checker {
         let state = (self.game.random_state(5, &mut rng)).ok_or("the board is too small for this check")?;
         let position = format!("position fen {}", self.game.position(&state));
         self.check_move(&position, &state, "go nodes 100", PROMPT)
+    }
+
+    /// Checks the answers in positions in which many moves seal a goal, if the rules forbid them and the board has such
+    /// positions.
+    fn check_seals(&mut self) -> Result<(), String> {
+        let mut rng = rand::SeedableRng::seed_from_u64(1);
+        let states = (0..SEAL_DRAWS).filter_map(|draw| self.game.random_state(8 + draw % 24, &mut rng));
+        let mut sealing: Vec<(usize, GameState)> = states
+            .filter_map(|state| {
+                let (mut legal, forbidden) = (Vec::new(), self.game.forbidden(&state).len());
+                self.game.legal(&state, state.player() as usize, &mut legal);
+                (forbidden > 0).then(|| (1000 * forbidden / (forbidden + legal.len()), state))
+            })
+            .collect();
+        sealing.sort_by_key(|(share, _)| std::cmp::Reverse(*share));
+        for (_, state) in sealing.iter().take(SEAL_POSITIONS) {
+            let position = format!("position fen {}", self.game.position(state));
+            self.check_move(&position, state, "go nodes 100", PROMPT)?;
+        }
+        Ok(())
     }
 
     /// Checks that the search of the command `go` answers within `time` and

@@ -4,7 +4,7 @@
 use std::fmt::{self, Write};
 use std::time::Duration;
 
-use sternhalma_data::{CellSet, Geometry, Move, Position, Side};
+use sternhalma_data::{Geometry, Move, Position, Side};
 use sternhalma_ggp::arena::GameClock;
 use sternhalma_ggp::{Game, Limits};
 use thiserror::Error;
@@ -274,18 +274,9 @@ pub fn legal_action(game: &ChineseCheckers, state: &GameState, text: &str) -> Re
     if legal.contains(&action) {
         return Ok(action);
     }
-    let is_move = |mv: &Move| game.geometry().move_path(occupied(state).without(mv.from), *mv).is_some();
-    let own = action.filter(|mv| state.army(state.player()).contains(mv.from)).filter(is_move);
-    let seals = own.and_then(|mv| game.cells_sealed_by(state, mv));
-    let reason = seals.map_or(String::new(), |cells| {
-        let (other, cells) = (state.player().other(), game.geometry().cells_text(cells));
-        format!(": it seals the goal of {other}, which could never fill {cells}")
-    });
+    let reason = action.and_then(|mv| game.why_forbidden(state, mv));
+    let reason = reason.map_or(String::new(), |reason| format!(": {reason}"));
     Err(malformed(format!("`{text}` is not legal for {} at ply {ply}{reason}", state.player())))
-}
-
-fn occupied(state: &GameState) -> CellSet {
-    state.army(Side::X) | state.army(Side::O)
 }
 
 /// Returns the state that the arguments of `position` set up on the board of a
