@@ -198,16 +198,10 @@ impl Standings {
         let (mut all, mut first) = (Score::default(), [Score::default(); 2]);
         let mut goals = [Mean::default(); 2];
         let mut plies = Mean::default();
-        let mut waiting = None;
-        let mut pairs = Pairs::default();
-        for (id, game) in self.pairing_games(round, at) {
+        for (_, game) in self.pairing_games(round, at) {
             if let Some(score) = game.score {
                 all.add(score);
                 first[game.first].add(score);
-                match waiting {
-                    Some((pair, before)) if pair == id.pair() => pairs.add([before, score]),
-                    _ => waiting = Some((id.pair(), score)),
-                }
             }
             plies.add(f64::from(game.plies));
             goals.iter_mut().zip(game.goals).for_each(|(mean, goal)| goal.into_iter().for_each(|goal| mean.add(goal)));
@@ -223,7 +217,8 @@ impl Standings {
         if self.schedule.roles > 1 {
             let mut mover = first[0];
             mover.join(first[1].reversed());
-            found.score = Some(all.into());
+            let pairs = self.pairs(round, at);
+            found.score = Some(ScoreSummary::of_pairs(all, pairs));
             found.a_first = Some(first[0].into());
             found.b_first = Some(first[1].into());
             found.first = (self.schedule.roles == 2).then(|| mover.into());
@@ -231,6 +226,19 @@ impl Standings {
         }
         found.sprt = self.test(round, at).map(|test| self.test_summary(test));
         found
+    }
+
+    /// Returns the pairs of games of a pairing of which both have been played.
+    pub fn pairs(&self, round: usize, pairing: usize) -> Pairs {
+        let (mut pairs, mut waiting) = (Pairs::default(), None);
+        for (id, game) in self.pairing_games(round, pairing) {
+            let Some(score) = game.score else { continue };
+            match waiting {
+                Some((pair, before)) if pair == id.pair() => pairs.add([before, score]),
+                _ => waiting = Some((id.pair(), score)),
+            }
+        }
+        pairs
     }
 
     fn test_summary(&self, test: &SequentialTest) -> TestSummary {
@@ -247,13 +255,16 @@ impl Standings {
     }
 
     fn entrant(&self, place: usize, pairings: &[PairingSummary]) -> EntrantSummary {
-        let (mut score, mut goals, mut spent) = (Score::default(), Mean::default(), Totals::default());
+        let (mut score, mut pairs) = (Score::default(), Pairs::default());
+        let (mut goals, mut spent) = (Mean::default(), Totals::default());
         let mut faults = BTreeMap::new();
         for (pairing, &players) in pairings.iter().zip(&self.schedule.pairings) {
             let itself = players[0] == players[1];
             for player in (0..2).filter(|&player| players[player] == place) {
                 if let Some(of_a) = pairing.score.filter(|_| !itself) {
+                    let of_pairs = Pairs::new(pairing.pairs);
                     score.join(if player == 0 { of_a.score } else { of_a.score.reversed() });
+                    pairs.join(if player == 0 { of_pairs } else { of_pairs.reversed() });
                 }
                 // A single role is played by each player in half of the games.
                 let games = if self.schedule.roles == 1 { pairing.games / 2 } else { pairing.games };
@@ -265,8 +276,8 @@ impl Standings {
         let compared = self.schedule.roles > 1 && score.games > 0;
         EntrantSummary {
             name: self.schedule.entrants[place].title().to_owned(),
-            elo: if compared { score.outcomes().elo() } else { None },
-            score: compared.then(|| score.into()),
+            elo: if compared { pairs.elo() } else { None },
+            score: compared.then(|| ScoreSummary::of_pairs(score, pairs)),
             goal: goals.value(),
             faults,
             spent,
@@ -303,8 +314,16 @@ pub struct ScoreSummary {
     pub score: Score,
     /// The share of the points, 0 to 1.
     pub rate: f64,
-    /// The 95% confidence interval of the rate.
+    /// The 95% confidence interval of the rate: over pairs of games, which have the same opening, as that of Elo; over
+    /// single games [Wilson 1927] for a part of the games, and while no pair is complete.
     pub interval: [f64; 2],
+}
+
+impl ScoreSummary {
+    fn of_pairs(score: Score, pairs: Pairs) -> ScoreSummary {
+        let interval = pairs.mean().map_or_else(|| score.interval(), |mean| mean.interval);
+        ScoreSummary { score, rate: score.rate(), interval }
+    }
 }
 
 impl From<Score> for ScoreSummary {
@@ -333,7 +352,7 @@ pub struct EntrantSummary {
     pub name: String,
     /// The score of the entrant against other entrants.
     pub score: Option<ScoreSummary>,
-    /// The Elo difference of that score.
+    /// The difference in Elo, over pairs of games.
     pub elo: Option<Estimate>,
     /// Its mean goal.
     pub goal: Option<f64>,
@@ -362,7 +381,7 @@ pub struct PairingSummary {
     pub first: Option<ScoreSummary>,
     /// The number of pairs of games in which `a` has 0, ½, 1, 1½ and 2 points.
     pub pairs: [u64; 5],
-    /// The difference in Elo.
+    /// The difference in Elo, over pairs of games.
     pub elo: Option<Estimate>,
     /// The difference in normalised Elo.
     pub nelo: Option<Estimate>,

@@ -51,7 +51,7 @@ pub fn score_so_far(standings: &Standings, round: usize, pairing: usize) -> Opti
     }
     let score = standings.score(round, pairing);
     let test = standings.test(round, pairing).map_or_else(String::new, |test| format!(", LLR {:.2}", test.llr()));
-    let elo = score.outcomes().elo().filter(|_| schedule.pairings.len() == 1);
+    let elo = standings.pairs(round, pairing).elo().filter(|_| schedule.pairings.len() == 1);
     let elo = elo.map_or_else(String::new, |elo| format!(", Elo {}", elo_text(&elo)));
     let [a, b] = [0, 1].map(|player| schedule.title(pairing, player));
     Some(format!("{a} against {b} W-D-L {}{elo}{test}", outcomes(&score)))
@@ -190,13 +190,11 @@ pub fn pairing_text(pairing: &PairingSummary) -> String {
         if seconds < SHORTEST {
             return format!("{name}: {moves} moves, less than {SHORTEST} s in total");
         }
-        let rate = |count: u64, unit: f64| count as f64 / seconds / unit;
         let mut text = format!("{name}: {moves} moves, {} s per move", per_move(seconds / moves as f64));
-        if expansions > 0 {
-            text += &format!(", {:.2} M expansions per second", rate(expansions, 1e6));
-        }
-        if playouts > 0 {
-            text += &format!(", {:.0} playouts per second", rate(playouts, 1.0));
+        for (count, noun) in [(expansions, "expansions"), (playouts, "playouts")] {
+            if count > 0 {
+                text += &format!(", {} {noun} per second", speed_text(count as f64 / seconds));
+            }
         }
         text
     };
@@ -225,6 +223,15 @@ pub fn pairing_text(pairing: &PairingSummary) -> String {
     lines.extend([speed(a, &pairing.spent[0]), speed(b, &pairing.spent[1])]);
     lines.extend(pairing.sprt.iter().map(verdict));
     lines.join("\n")
+}
+
+/// Returns a rate with three digits: in millions, in thousands or as it is.
+fn speed_text(rate: f64) -> String {
+    match rate {
+        1e6.. => format!("{:.2} M", rate / 1e6),
+        1e3.. => format!("{:.1} k", rate / 1e3),
+        _ => format!("{rate:.0}"),
+    }
 }
 
 /// Returns the seconds per move: milliseconds, or microseconds below one millisecond.

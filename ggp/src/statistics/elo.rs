@@ -47,6 +47,18 @@ impl<const N: usize> Outcomes<N> {
         Outcomes(counts)
     }
 
+    /// Adds other outcomes.
+    pub fn join(&mut self, other: Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(count, more)| *count += more);
+    }
+
+    /// Returns the same outcomes, counted for the opponent.
+    #[must_use]
+    pub fn reversed(mut self) -> Self {
+        self.0.reverse();
+        self
+    }
+
     /// Returns the counts, from the lowest score to the highest.
     pub fn counts(&self) -> [u64; N] {
         self.0
@@ -57,13 +69,18 @@ impl<const N: usize> Outcomes<N> {
         self.0.iter().sum()
     }
 
-    /// Returns the difference in logistic Elo, `-400 log10(1/s - 1)` for the mean score s, or
-    /// `None` without outcomes.
+    /// Returns the difference in logistic Elo, `-400 log10(1/s - 1)` for the [mean](Self::mean) score s, or
+    /// `None` without outcomes. A player that won all games has a finite lower bound and an infinite estimate.
+    pub fn elo(&self) -> Option<Estimate> {
+        let Estimate { value, interval } = self.mean()?;
+        Some(Estimate { value: elo(value - 0.5), interval: interval.map(|bound| elo(bound - 0.5)) })
+    }
+
+    /// Returns the mean score, from 0 to 1, or `None` without outcomes.
     ///
     /// The interval contains each mean whose likelihood ratio is not rejected at 5%
-    /// [Owen 1988]. The interval is therefore valid for few games and for one-sided results: a
-    /// player that won all games has a finite lower bound and an infinite estimate.
-    pub fn elo(&self) -> Option<Estimate> {
+    /// [Owen 1988]. The interval is therefore valid for few games and for one-sided results.
+    pub fn mean(&self) -> Option<Estimate> {
         let (mean, _) = self.moments()?;
         let (total, shares) = self.shares();
         let centre = moments(&shares).0;
@@ -73,7 +90,7 @@ impl<const N: usize> Outcomes<N> {
         };
         let low = if mean > -0.5 { root(rejected, -0.5, centre) } else { -0.5 };
         let high = if mean < 0.5 { root(|offset| -rejected(offset), centre, 0.5) } else { 0.5 };
-        Some(Estimate { value: elo(mean), interval: [elo(low), elo(high)] })
+        Some(Estimate { value: 0.5 + mean, interval: [0.5 + low, 0.5 + high] })
     }
 
     /// Returns the difference in normalised Elo: the mean score minus one half, in standard

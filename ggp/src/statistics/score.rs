@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::elo::{Outcomes, half_points};
+use super::elo::half_points;
 use super::interval::wilson;
 
 /// The games of a match, counted for the first player.
@@ -30,7 +30,7 @@ impl Score {
         (self.wins as f64 + 0.5 * self.draws as f64) / (self.games as f64).max(1.0)
     }
 
-    /// Returns the 95% confidence interval of [`rate`](Score::rate), by Wilson's score.
+    /// Returns the 95% confidence interval of [`rate`](Score::rate), by Wilson's score, over single games.
     pub fn interval(&self) -> [f64; 2] {
         if self.games == 0 {
             return [0.0, 1.0];
@@ -50,10 +50,5 @@ impl Score {
     #[must_use]
     pub fn reversed(self) -> Score {
         Score { wins: self.losses, losses: self.wins, ..self }
-    }
-
-    /// Returns the counts as outcomes.
-    pub fn outcomes(&self) -> Outcomes<3> {
-        Outcomes::new([self.losses, self.draws, self.wins])
     }
 }
