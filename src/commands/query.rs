@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use serde::Serialize;
-use sternhalma_data::{Position, Probe, Side, State, Table};
+use sternhalma_data::{Position, Probe, Rank, Side, State, Table, TableError};
 
 use crate::batch::{Answerer, Invalid, answer_all};
 use crate::context::CommandContext;
 use crate::drawing::{draw_army, drawing};
 use crate::output::CommandOutcome;
+use crate::values::{count, count_in};
 
 /// Look up distances to the goal
 ///
@@ -21,8 +22,17 @@ pub struct Args {
     /// Table: a path, or a name in the tables directory
     file: PathBuf,
     /// States to look up
-    #[arg(value_name = "STATE", required_unless_present = "stdin")]
+    #[arg(value_name = "STATE", required_unless_present_any = ["stdin", "distance", "random"])]
     states: Vec<String>,
+    /// Look up all states at this distance, in the order of their ranks; with --random only some of them
+    #[arg(long, value_name = "N", value_parser = count_in::<u8>(0..=255), conflicts_with_all = ["states", "stdin"])]
+    distance: Option<u8>,
+    /// Look up this number of different random states of the table; all are equally likely
+    #[arg(long, value_name = "N", value_parser = count::<u64>(1), conflicts_with_all = ["states", "stdin"])]
+    random: Option<u64>,
+    /// Seed of the random states
+    #[arg(long, value_name = "N", requires = "random", default_value_t = 1, value_parser = count::<u64>(0))]
+    seed: u64,
     /// Also read states from stdin, one per line, and answer each line immediately
     #[arg(long)]
     stdin: bool,
@@ -94,15 +104,22 @@ struct MoveRow {
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let table = ctx.open_table(&args.file)?;
-    let mut query = Query { table, args, printer: RowPrinter::new(args) };
-    let outcome = answer_all(&mut query, &args.states, args.stdin)?;
+    let mut query = Query { table: &table, args, printer: RowPrinter::new(args) };
+    let outcome = match (args.distance, args.random) {
+        (None, None) => answer_all(&mut query, &args.states, args.stdin)?,
+        (Some(distance), None) => query.answer_ranks(table.states_at(distance)?)?,
+        (None, Some(count)) => query.answer_ranks(table.sample(count, args.seed).into_iter().map(Ok))?,
+        (Some(distance), Some(count)) => {
+            query.answer_ranks(table.sample_at(distance, count, args.seed)?.into_iter().map(Ok))?
+        }
+    };
     query.printer.finish()?;
     Ok(outcome)
 }
 
 /// Looks up states.
 struct Query<'a> {
-    table: Table,
+    table: &'a Table,
     args: &'a Args,
     printer: RowPrinter,
 }
@@ -163,6 +180,21 @@ impl Answerer for Query<'_> {
 }
 
 impl Query<'_> {
+    /// Answers for the states of some ranks. The exit code is 1 if there are none.
+    fn answer_ranks(&mut self, ranks: impl Iterator<Item = Result<Rank, TableError>>) -> Result<CommandOutcome> {
+        let board = self.table.board();
+        let Sides::One(side) = self.args.player else {
+            bail!("--player both expects position strings; --distance and --random find states of one player");
+        };
+        let mut outcome = CommandOutcome::NotFound;
+        for rank in ranks {
+            let state = rank?.state(board.pieces());
+            self.answer(Asked { states: vec![(side, state)], position: None })?;
+            outcome = CommandOutcome::Answered;
+        }
+        Ok(outcome)
+    }
+
     fn row(&self, side: Side, state: State) -> Result<QueryRow> {
         let board = self.table.board();
         let probed = self.table.side(side).probed_state(state)?;

@@ -17,6 +17,7 @@ mod names;
 mod options;
 mod probe;
 mod reader;
+mod sample;
 mod stream;
 pub mod write;
 
@@ -34,4 +35,5 @@ pub use names::{TABLES_VARIABLE, find_table, parse_table_name, table_name, table
 pub use options::TableOptions;
 pub use probe::{ProbedState, SideTable};
 pub use reader::Table;
+pub use sample::StatesAt;
 pub use stream::DistanceStream;

@@ -6,4 +6,5 @@ mod golden;
 #[cfg(unix)]
 mod load;
 mod probe;
+mod sample;
 mod stream;
