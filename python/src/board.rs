@@ -2,6 +2,7 @@
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use sternhalma_data::{Board as DataBoard, Cell, CellSet, Move, Side};
 
 use crate::errors::{board_error, exceptions, message};
@@ -70,6 +71,39 @@ impl Board {
         PyArray1::from_iter(py, cells).reshape([self.0.cells(), 2])
     }
 
+    /// Returns the ranks of states of the board, as `sternhalma.rank` does.
+    #[pyo3(signature = (cells, *, player = "x"))]
+    fn rank<'py>(slf: &Bound<'py, Board>, cells: &Bound<'py, PyAny>, player: &str) -> PyResult<Bound<'py, PyAny>> {
+        of_board(slf, "rank", cells, Some(player))
+    }
+
+    /// Returns the cells of states of the board, as `sternhalma.unrank` does.
+    #[pyo3(signature = (ranks, *, player = "x"))]
+    fn unrank<'py>(slf: &Bound<'py, Board>, ranks: &Bound<'py, PyAny>, player: &str) -> PyResult<Bound<'py, PyAny>> {
+        of_board(slf, "unrank", ranks, Some(player))
+    }
+
+    /// Returns the cells of the states that texts describe, as `sternhalma.parse` does.
+    #[pyo3(signature = (text, *, player = "x"))]
+    fn parse<'py>(slf: &Bound<'py, Board>, text: &Bound<'py, PyAny>, player: &str) -> PyResult<Bound<'py, PyAny>> {
+        of_board(slf, "parse", text, Some(player))
+    }
+
+    /// Returns the texts of states, as `sternhalma.format` does.
+    fn format<'py>(slf: &Bound<'py, Board>, cells: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        of_board(slf, "format", cells, None)
+    }
+
+    /// Returns the texts of moves, as `sternhalma.format_moves` does.
+    fn format_moves<'py>(slf: &Bound<'py, Board>, moves: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        of_board(slf, "format_moves", moves, None)
+    }
+
+    /// Returns the moves of armies that are alone on the board, as `sternhalma.moves` does.
+    fn moves<'py>(slf: &Bound<'py, Board>, cells: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        of_board(slf, "moves", cells, None)
+    }
+
     fn __repr__(&self) -> String {
         format!("Board(side={}, pieces={})", self.0.size(), self.0.pieces())
     }
@@ -78,6 +112,21 @@ impl Board {
         let board = slf.get().0;
         (slf.get_type().into_any().unbind(), (board.size(), board.pieces()))
     }
+}
+
+/// Calls a function of the package for a board.
+fn of_board<'py>(
+    board: &Bound<'py, Board>,
+    name: &str,
+    argument: &Bound<'py, PyAny>,
+    player: Option<&str>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let options = PyDict::new(board.py());
+    options.set_item("board", board)?;
+    if let Some(player) = player {
+        options.set_item("player", player)?;
+    }
+    board.py().import("sternhalma")?.getattr(name)?.call((argument,), Some(&options))
 }
 
 /// Returns the numbers of cells in ascending order.

@@ -12,8 +12,8 @@ use pyo3::types::PyString;
 use sternhalma_data::{RuleSet, Side};
 use sternhalma_engine::ugi::{action_text, legal_action};
 use sternhalma_engine::{
-    Action, ChineseCheckers, Config, Distances, Filter, Follower, GameSetup, GameState, Outcome, PreparedPlayer,
-    Repetitions, Roster, SearchValue, analyse,
+    Action, ChineseCheckers, Config, Filter, Follower, GameSetup, GameState, Outcome, PreparedPlayer, Repetitions,
+    Roster, SearchValue, analyse,
 };
 use sternhalma_ggp::messages::shorten_quotes;
 use sternhalma_ggp::{Game, Limits, MemoryBudget};
@@ -21,7 +21,7 @@ use sternhalma_ggp::{Game, Limits, MemoryBudget};
 use crate::board::Board;
 use crate::errors::{board_error, exceptions, message};
 use crate::states::parse_player;
-use crate::table::Table;
+use crate::table::{PlayerTable, player_distances};
 use crate::work::run_until_stopped;
 
 /// A position of a game of two players. Positions are immutable.
@@ -326,7 +326,7 @@ impl Player {
         py: Python<'_>,
         text: &str,
         board: &Board,
-        table: Option<&Table>,
+        table: Option<PlayerTable>,
         ply_limit: u32,
         rules: &str,
         seed: u64,
@@ -335,10 +335,7 @@ impl Player {
         let wrong = |error: &dyn std::error::Error| exceptions::NotationError::new_err(message(error));
         let config = Roster::built_in().config(text).map_err(|error| wrong(&error))?;
         let board = board.0.for_two().map_err(board_error)?;
-        let distances = match table {
-            Some(table) => Distances::new(table.get()?),
-            None => Distances::estimated(board),
-        };
+        let distances = player_distances(board, table.as_ref(), config.needs_table())?;
         let budget = MemoryBudget::new(memory);
         let setup = GameSetup { board, rules: parse_rules(rules)?, ply_limit };
         if let Config::Pvs(pvs) = &config
@@ -389,7 +386,8 @@ impl Player {
         let config = self.prepared.config();
         if !config.ends_by(&limits) {
             let search = config.search_name();
-            return Err(PyValueError::new_err(format!("a search by {search} does not end by these limits")));
+            let text = format!("a search by {search} does not end by these limits; give nodes, playouts or seconds");
+            return Err(PyValueError::new_err(text));
         }
         let found = run_until_stopped(py, |stop| {
             let mut player = self.player.lock().unwrap_or_else(PoisonError::into_inner);

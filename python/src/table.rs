@@ -1,21 +1,25 @@
 //! Distance tables.
 
+use std::ffi::CString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1};
-use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyRuntimeWarning, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use sternhalma_builder::check_memory;
-use sternhalma_data::table::{find_table, tables_dir};
+use sternhalma_data::table::{Coverage, TablesDir, find_table, tables_dir};
 use sternhalma_data::{
-    Distance, DistanceStream, Encoding, Probe, ProbedState, State, Table as DataTable, TableError, TableOptions,
+    Board as DataBoard, Distance, DistanceStream, Encoding, Probe, ProbedState, State, Table as DataTable, TableError,
+    TableOptions,
 };
+use sternhalma_engine::Distances;
+use sternhalma_ggp::messages::excerpt;
 
 use crate::batch::{Batch, States};
 use crate::board::Board;
-use crate::errors::{exceptions, table_error};
+use crate::errors::{exceptions, message, table_error};
 use crate::states::{Reader, notation_error, parse_player, state_of_rank};
 
 /// The distance of a state outside the table, in arrays of moves.
@@ -34,6 +38,52 @@ pub struct Table {
     checked: bool,
     /// Set when all blocks have been compared with their checksums.
     all_checked: OnceLock<()>,
+}
+
+/// The table of players, if the user names one: an open table, or [`ESTIMATE`].
+#[derive(FromPyObject)]
+pub enum PlayerTable {
+    Open(Py<Table>),
+    Word(String),
+}
+
+/// The word that stands for estimated distances in place of those of a table.
+const ESTIMATE: &str = "estimate";
+
+/// Returns the distances of players of a board. If no table is named, and the players need one, it is the best complete
+/// table of the tables directory.
+pub fn player_distances(board: DataBoard, table: Option<&PlayerTable>, is_needed: bool) -> PyResult<Distances> {
+    match table {
+        Some(PlayerTable::Open(table)) => Ok(Distances::new(table.get().get()?)),
+        Some(PlayerTable::Word(word)) if word == ESTIMATE => Ok(Distances::estimated(board)),
+        Some(PlayerTable::Word(word)) => {
+            let word = excerpt(word);
+            Err(PyValueError::new_err(format!("table: expected a Table, {ESTIMATE:?} or None, got {word:?}")))
+        }
+        None if is_needed => found_distances(board),
+        None => Ok(Distances::estimated(board)),
+    }
+}
+
+/// Opens the best complete table of a board in the tables directory.
+fn found_distances(board: DataBoard) -> PyResult<Distances> {
+    let dir = tables_dir().unwrap_or_default();
+    let mut passed_over = Vec::new();
+    let note = |error: &TableError| passed_over.push(format!("passed over {}", message(error)));
+    let found = TablesDir::new(&dir).lookup(board, Coverage::Complete, note).map_err(table_error)?;
+    Python::attach(|py| {
+        let mut texts = passed_over.into_iter();
+        texts.try_for_each(|text| PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &CString::new(text)?, 2))
+    })?;
+    let missing = || {
+        let (side, pieces, dir) = (board.size(), board.pieces(), dir.display());
+        exceptions::TableNotFound::new_err(format!(
+            "these players need a distance table of {board}, and {dir} does not have a complete one; \
+             sternhalma.build(board=sternhalma.Board({side}, {pieces})) builds one, and table={ESTIMATE:?} plays with \
+             estimated distances"
+        ))
+    };
+    found.map(|table| Distances::new(Arc::new(table))).ok_or_else(missing)
 }
 
 /// Opens a table by its path or its name.
@@ -316,6 +366,31 @@ impl Table {
         let line = py.detach(|| probed.solution()).map_err(table_error)?.unwrap_or_default();
         let cells = line.iter().flat_map(|mv| [mv.from, mv.to].map(|cell| cell.index() as u8));
         PyArray1::from_vec(py, cells.collect()).reshape([line.len(), 2])
+    }
+
+    /// Returns the ranks of all states at a distance, in ascending order.
+    fn states_at<'py>(&self, py: Python<'py>, distance: u8) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        let table = self.get()?;
+        let ranks =
+            py.detach(|| table.states_at(distance)?.map(|rank| rank.map(|rank| rank.0)).collect::<Result<_, _>>());
+        Ok(PyArray1::from_vec(py, ranks.map_err(table_error)?))
+    }
+
+    /// Returns the ranks of different random states, of all or of those at a distance.
+    #[pyo3(signature = (count, *, seed, distance))]
+    fn sample<'py>(
+        &self,
+        py: Python<'py>,
+        count: u64,
+        seed: u64,
+        distance: Option<u8>,
+    ) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        let table = self.get()?;
+        let ranks = py.detach(|| match distance {
+            Some(distance) => table.sample_at(distance, count, seed),
+            None => Ok(table.sample(count, seed)),
+        });
+        Ok(PyArray1::from_iter(py, ranks.map_err(table_error)?.into_iter().map(|rank| rank.0)))
     }
 
     /// Writes the distances of consecutive ranks to `out`.

@@ -10,7 +10,7 @@ use sternhalma_builder::thread_count;
 use sternhalma_data::RuleSet;
 use sternhalma_engine::arena::{BoardBackend, BoardPlayer, ExternalCommand, introduce, machine_rate};
 use sternhalma_engine::external::ProgramCommand;
-use sternhalma_engine::{ChineseCheckers, Distances, Filter, GameSetup, Roster, WeightsFiles};
+use sternhalma_engine::{ChineseCheckers, Config, Distances, Filter, GameSetup, Roster, WeightsFiles};
 use sternhalma_ggp::arena::{
     ArenaError, Backend, Budget, Entrant, GameLog, GameRecord, Openings, Origin, Pairings, RulesEngine, Schedule,
     Standings, TimeControl, Tournament, TournamentSpec, check_policies, rules_backend, rulesheet_errors,
@@ -24,7 +24,7 @@ use crate::errors::{board_error, exceptions, message};
 use crate::play::{Player, parse_rules};
 use crate::program::{Program, patience_of, program_error};
 use crate::results::{Results, log_error};
-use crate::table::Table;
+use crate::table::{PlayerTable, player_distances};
 use crate::work::watch;
 
 /// The text before the command line of a program.
@@ -46,7 +46,7 @@ pub struct Arguments {
     /// By player: the name in results, if the user has given one.
     names: Vec<Option<String>>,
     board: Board,
-    table: Option<Py<Table>>,
+    table: Option<PlayerTable>,
     adjudicate: bool,
     /// The name of the rule set of Chinese Checkers.
     rules: String,
@@ -92,6 +92,19 @@ impl Contender {
             Contender::Player(player) => player.get().text().to_owned(),
             Contender::Program(program) => program.get().command().text().to_owned(),
             Contender::Text(text) => text.strip_prefix(PROGRAM).unwrap_or(text).trim().to_owned(),
+        }
+    }
+}
+
+impl Contender {
+    /// Returns the player of a text that names a built-in one.
+    fn config(&self) -> PyResult<Option<Config>> {
+        match self {
+            Contender::Text(text) if !text.starts_with(PROGRAM) => {
+                let config = Roster::built_in().config(text);
+                config.map(Some).map_err(|error| exceptions::NotationError::new_err(message(&error)))
+            }
+            _ => Ok(None),
         }
     }
 }
@@ -189,19 +202,21 @@ impl Arguments {
         let board = self.board.0.for_two();
         let board = board.map_err(board_error)?;
         let setup = GameSetup { board, rules: parse_rules(&self.rules)?, ply_limit: schedule.ply_limit };
-        let table = self.table.as_ref().map(|table| table.get().get()).transpose()?;
-        let distances = table.map(Distances::new);
+        let configs = self.players.iter().map(Contender::config).collect::<PyResult<Vec<_>>>()?;
+        let needs_table = schedule.adjudicate || configs.iter().flatten().any(Config::needs_table);
+        let distances = player_distances(board, self.table.as_ref(), needs_table)?;
+        if schedule.adjudicate && distances.table().is_none() {
+            return Err(wrong("adjudicate=True needs a table"));
+        }
         let openings = Openings::new(&ChineseCheckers::of(setup, Filter::All), schedule);
         let openings = openings.map_err(|error| arena_error(error.into()))?;
         let weights = WeightsFiles::default();
-        let players = self.players.iter().map(|player| self.board_player(setup, player, distances.as_ref(), &weights));
+        let players = self.players.iter().zip(configs);
+        let players = players.map(|(player, config)| self.board_player(setup, player, config, &distances, &weights));
         let mut players = players.collect::<PyResult<Vec<_>>>()?;
         let is_named: Vec<bool> = self.names.iter().map(Option::is_some).collect();
         introduce(&mut players, &is_named, schedule, stop, |_, _| ()).map_err(arena_error)?;
-        let adjudicator = match (schedule.adjudicate, distances) {
-            (true, None) => return Err(wrong("adjudicate=True needs a table")),
-            (adjudicate, distances) => distances.filter(|_| adjudicate),
-        };
+        let adjudicator = schedule.adjudicate.then_some(distances);
         Ok(BoardBackend::new(setup, players, adjudicator).with_openings(openings))
     }
 
@@ -209,25 +224,24 @@ impl Arguments {
         &self,
         setup: GameSetup,
         contender: &Contender,
-        distances: Option<&Distances>,
+        config: Option<Config>,
+        distances: &Distances,
         weights: &WeightsFiles,
     ) -> PyResult<BoardPlayer> {
         let board = setup.board;
         let prepared = match contender {
             Contender::Program(program) => return Ok(BoardPlayer::External(Box::new(program.get().external()))),
-            Contender::Text(text) => match text.strip_prefix(PROGRAM) {
-                Some(command) => {
-                    let patience = patience_of(self.patience)?;
-                    let command = ProgramCommand::new(command.trim(), Vec::new(), None);
-                    let command = command.map_err(|error| wrong(message(&error)))?;
-                    return Ok(BoardPlayer::External(Box::new(ExternalCommand::new(command, patience, None))));
+            Contender::Text(text) => match config {
+                Some(config) => {
+                    let prepared = config.prepare_from(setup, Some(distances), weights);
+                    prepared.map_err(|error| wrong(format!("{}: {error}", contender.label())))?
                 }
                 None => {
-                    let config = Roster::built_in().config(text);
-                    let config = config.map_err(|error| exceptions::NotationError::new_err(message(&error)))?;
-                    let distances = distances.cloned().unwrap_or_else(|| Distances::estimated(board));
-                    let prepared = config.prepare_from(setup, Some(&distances), weights);
-                    prepared.map_err(|error| wrong(format!("{}: {error}", contender.label())))?
+                    let patience = patience_of(self.patience)?;
+                    let command = text.strip_prefix(PROGRAM).unwrap_or(text).trim();
+                    let command = ProgramCommand::new(command, Vec::new(), None);
+                    let command = command.map_err(|error| wrong(message(&error)))?;
+                    return Ok(BoardPlayer::External(Box::new(ExternalCommand::new(command, patience, None))));
                 }
             },
             Contender::Player(player) => match player.get().prepared() {

@@ -26,6 +26,12 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, sh.Table]:
     return tables
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_tables(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Tests do not find the tables of the user."""
+    os.environ["STERNHALMA_TABLES"] = str(tmp_path_factory.mktemp("none"))
+
+
 Run = Callable[..., str]
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 import sternhalma as sh
 
+BOARD = sh.Board(9, 6)
 PLAYERS = ["x", "o"]
 INTEGERS = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64]
 
@@ -97,18 +98,18 @@ def test_all_ranks_of_small_boards_invert(player: str) -> None:
 
 def test_leading_dimensions_are_free() -> None:
     ranks = np.arange(24).reshape(2, 3, 4)
-    cells = sh.unrank(ranks)
+    cells = BOARD.unrank(ranks)
     assert cells.shape == (2, 3, 4, 6)
-    assert (sh.rank(cells) == ranks).all()
-    assert (sh.rank(cells.transpose(2, 0, 1, 3)) == ranks.transpose(2, 0, 1)).all()
-    assert (sh.rank(np.asfortranarray(cells)) == ranks).all()
-    assert sh.format(cells).shape == (2, 3, 4)
-    assert (sh.parse(sh.format(cells)) == cells).all()
-    one = sh.rank(cells[1, 2, 3])
+    assert (BOARD.rank(cells) == ranks).all()
+    assert (BOARD.rank(cells.transpose(2, 0, 1, 3)) == ranks.transpose(2, 0, 1)).all()
+    assert (BOARD.rank(np.asfortranarray(cells)) == ranks).all()
+    assert BOARD.format(cells).shape == (2, 3, 4)
+    assert (BOARD.parse(BOARD.format(cells)) == cells).all()
+    one = BOARD.rank(cells[1, 2, 3])
     assert one == 23 and np.ndim(one) == 0
-    assert sh.unrank(23).tolist() == cells[1, 2, 3].tolist()
-    assert sh.unrank([]).shape == (0, 6) and sh.rank(np.empty((0, 6), np.uint8)).shape == (0,)
-    assert sh.parse([]).shape == (0, 6)
+    assert BOARD.unrank(23).tolist() == cells[1, 2, 3].tolist()
+    assert BOARD.unrank([]).shape == (0, 6) and BOARD.rank(np.empty((0, 6), np.uint8)).shape == (0,)
+    assert BOARD.parse([]).shape == (0, 6)
 
 
 BAD_CELLS: list[tuple[Any, type[Exception], str]] = [
@@ -132,7 +133,7 @@ BAD_CELLS: list[tuple[Any, type[Exception], str]] = [
 
 @pytest.mark.parametrize(("cells", "error", "text"), BAD_CELLS)
 def test_bad_cells_are_refused(cells: Any, error: type[Exception], text: str) -> None:
-    functions: list[Callable[[Any], object]] = [sh.rank, sh.format, sh.moves]
+    functions: list[Callable[[Any], object]] = [BOARD.rank, BOARD.format, BOARD.moves]
     for function in functions:
         with pytest.raises(error, match=text):
             function(cells)
@@ -142,35 +143,35 @@ def test_bad_cells_are_refused(cells: Any, error: type[Exception], text: str) ->
 def test_no_number_beyond_the_board_is_a_cell(cell: int) -> None:
     for player in PLAYERS:
         with pytest.raises(sh.StateError):
-            sh.rank(np.array([0, 1, 2, 3, 4, cell], np.uint8), player=player)
+            BOARD.rank(np.array([0, 1, 2, 3, 4, cell], np.uint8), player=player)
 
 
 def test_bad_ranks_are_refused() -> None:
-    states = sh.Board().states
-    assert sh.unrank(states - 1).tolist() == list(range(6))
+    states = BOARD.states
+    assert BOARD.unrank(states - 1).tolist() == list(range(6))
     bad = [([0, states], "state 1"), ([-1], "rank 0: -1"), ([5, 2**64], "rank 1"), ([2**64 - 1], "no state has rank")]
     for ranks, text in bad:
         with pytest.raises(sh.StateError, match=text):
-            sh.unrank(ranks)
+            BOARD.unrank(ranks)
     for other in [[0.5], ["1"], [None], np.ones(2)]:
         with pytest.raises(TypeError):
-            sh.unrank(other)  # type: ignore[arg-type]
+            BOARD.unrank(other)  # type: ignore[arg-type]
 
 
 def test_texts_of_states_are_read() -> None:
     home = list(range(6))
     for text in ["a1,a2,b1,a3,b2,c1", "c1,b2,a3,b1,a2,a1", "startpos", "#324540215"]:
-        assert sh.parse(text).tolist() == home
-    assert sh.parse("startpos", player="o").tolist() == list(range(75, 81))
-    assert sh.parse(np.array([["startpos"], ["#0"]])).shape == (2, 1, 6)
+        assert BOARD.parse(text).tolist() == home
+    assert BOARD.parse("startpos", player="o").tolist() == list(range(75, 81))
+    assert BOARD.parse(np.array([["startpos"], ["#0"]])).shape == (2, 1, 6)
     with pytest.raises(sh.NotationError, match="state 1"):
-        sh.parse(["startpos", "z9"])
+        BOARD.parse(["startpos", "z9"])
     with pytest.raises(sh.NotationError):
-        sh.parse("a1,a1,a2,a3,b1,b2")
+        BOARD.parse("a1,a1,a2,a3,b1,b2")
     with pytest.raises(TypeError):
-        sh.parse([1, 2])  # type: ignore[list-item]
+        BOARD.parse([1, 2])  # type: ignore[list-item]
     with pytest.raises(sh.NotationError, match="player"):
-        sh.rank(home, player="y")
+        BOARD.rank(home, player="y")
 
 
 @given(boards_and_armies())
@@ -185,28 +186,38 @@ def test_moves_are_steps_and_chains_of_jumps(case: tuple[sh.Board, list[list[int
 
 
 def test_texts_of_moves() -> None:
-    moves = sh.moves(sh.Board().home())
-    texts = sh.format_moves(np.column_stack([moves.source, moves.target]))
+    moves = BOARD.moves(BOARD.home())
+    texts = BOARD.format_moves(np.column_stack([moves.source, moves.target]))
     names = oracle.names(9)
     assert texts.tolist() == [f"{names[a]}-{names[b]}" for a, b in oracle.moves(9, set(range(6)))]
-    assert sh.format_moves([5, 9]) == "c1-d1"
+    assert BOARD.format_moves([5, 9]) == "c1-d1"
     with pytest.raises(sh.StateError, match="move 0"):
-        sh.format_moves([[0, 81]])
+        BOARD.format_moves([[0, 81]])
 
 
 def test_ranks_agree_with_the_command_line(sternhalma: Any) -> None:
     rng = np.random.default_rng(1)
-    cells = sh.unrank(rng.integers(0, sh.Board().states, 20))
-    texts = sh.format(cells)
-    assert [int(line) for line in sternhalma("rank", *texts).splitlines()] == sh.rank(cells).tolist()
+    cells = BOARD.unrank(rng.integers(0, BOARD.states, 20))
+    texts = BOARD.format(cells)
+    assert [int(line) for line in sternhalma("rank", *texts).splitlines()] == BOARD.rank(cells).tolist()
+
+
+def test_functions_need_a_board() -> None:
+    # Cells of another board would be states of this one, without an error.
+    for function in [sh.rank, sh.unrank, sh.parse, sh.format, sh.format_moves, sh.moves]:
+        with pytest.raises(TypeError, match="missing 1 required keyword-only argument: 'board'"):
+            function([0])  # type: ignore[operator]
+    small = sh.Board(5, 3)
+    assert small.format(small.unrank([0, 1])).tolist() == sh.format(sh.unrank([0, 1], board=small), board=small).tolist()
+    assert small.rank(small.parse("a1,a2,b1", player="o"), player="o") == sh.rank([0, 1, 2], board=small, player="o")
 
 
 def test_types_of_results_follow_from_arguments() -> None:
     one, two = [0, 1, 2, 3, 4, 5], [[0, 1, 2, 3, 4, 5], [1, 2, 3, 4, 5, 6]]
-    assert type(assert_type(sh.rank(one), np.uint64)) is np.uint64
-    assert type(assert_type(sh.rank(two), NDArray[np.uint64])) is np.ndarray
-    assert type(assert_type(sh.format(one), str)) is str
-    assert type(assert_type(sh.format(two), NDArray[np.str_])) is np.ndarray
-    assert type(assert_type(sh.format_moves([0, 1]), str)) is str
+    assert type(assert_type(BOARD.rank(one), np.uint64)) is np.uint64
+    assert type(assert_type(BOARD.rank(two), NDArray[np.uint64])) is np.ndarray
+    assert type(assert_type(BOARD.format(one), str)) is str
+    assert type(assert_type(BOARD.format(two), NDArray[np.str_])) is np.ndarray
+    assert type(assert_type(BOARD.format_moves([0, 1]), str)) is str
     # An array may be a single state.
-    assert type(sh.rank(np.array(one))) is np.uint64
+    assert type(BOARD.rank(np.array(one))) is np.uint64

@@ -45,7 +45,7 @@ def test_positions_that_end_a_game() -> None:
     with pytest.raises(sh.NotationError):
         after.play("a1-b1")
     with pytest.raises(ValueError, match="over"):
-        sh.Player(board=sh.Board(4, 3), ply_limit=1).think(after, nodes=10)
+        sh.Player(board=sh.Board(4, 3), table="estimate", ply_limit=1).think(after, nodes=10)
 
 
 def test_rule_sets() -> None:
@@ -94,7 +94,7 @@ def test_the_third_occurrence_is_a_draw() -> None:
 
 def test_a_player_does_not_return_to_earlier_positions() -> None:
     start = sh.Position(board=sh.Board(5, 3))
-    player = sh.Player(board=start.board)
+    player = sh.Player(board=start.board, table="estimate")
     best = player.think(start, nodes=200).move
 
     def back(move: str) -> str:
@@ -146,14 +146,14 @@ def test_the_built_in_players_are_listed() -> None:
     assert {"sternhalma", "heur0", "base0", "greedy", "random"} <= set(players) and all(players.values())
     position = sh.Position(board=sh.Board(4, 3))
     for name in players:
-        found = sh.Player(name, board=position.board).think(position, nodes=50, depth=2)
+        found = sh.Player(name, board=position.board, table="estimate").think(position, nodes=50, depth=2)
         assert found.move == found.line[0] and position.play(found.move).ply == 1
 
 
 def test_the_command_line_finds_the_same(sternhalma: Any) -> None:
     board = sh.Board(6, 6)
     for name in ["sternhalma", "heur0,c=0.5"]:
-        player = sh.Player(name, board=board, seed=3)
+        player = sh.Player(name, board=board, table="estimate", seed=3)
         found = player.analyse(sh.Position(board=board), 3 if name == "sternhalma" else 1, nodes=500)
         options = ["--side", 6, "--pieces", 6, "--player", name, "--nodes", 500, "--seed", 3, "--lines", len(found)]
         rows = json.loads(sternhalma("analyse", *map(str, options), "--json"))["lines"]
@@ -169,14 +169,39 @@ def test_players_use_a_table_of_their_board(tables: dict[str, sh.Table], sternha
     options = ["--side", "5", "--pieces", "6", "--nodes", "500", "--seed", "0", "--table", tables["byte"].path]
     row = json.loads(sternhalma("analyse", *options, "--json"))["lines"][0]
     assert (row["move"], row["depth"], row["line"]) == (search.move, search.depth, search.line)
-    assert sh.Player("sternhalma", board=BOARD).think(position, nodes=500).line != search.line
+    assert sh.Player("sternhalma", board=BOARD, table="estimate").think(position, nodes=500).line != search.line
     with pytest.raises(ValueError, match="its table is of"):
         sh.Player(board=sh.Board(6, 6), table=tables["byte"])
 
 
+def test_players_find_their_table_or_are_refused(tables: dict[str, sh.Table], tmp_path: Any, monkeypatch: Any) -> None:
+    position, match = sh.Position(board=BOARD), {"board": BOARD, "games": 2, "nodes": 50, "threads": 1}
+    monkeypatch.setenv("STERNHALMA_TABLES", str(tmp_path))
+    # A part of a table is no whole one, and players without distances need none.
+    sh.build(board=BOARD, within=19)
+    sh.Player("greedy", board=BOARD)
+    for call in [
+        lambda: sh.Player("sternhalma", board=BOARD),
+        lambda: sh.tournament(["greedy", "heur0"], **match),
+        lambda: sh.tournament(["greedy", "random"], adjudicate=True, **match),
+    ]:
+        with pytest.raises(sh.TableNotFound, match=r"sternhalma\.build\(board=sternhalma\.Board\(5, 6\)\) builds one"):
+            call()
+    with pytest.raises(ValueError, match=r'expected a Table, "estimate" or None, got "guess"'):
+        sh.Player("sternhalma", board=BOARD, table="guess")  # type: ignore[arg-type]
+    sh.build(board=BOARD)
+    expected = sh.Player("sternhalma", board=BOARD, table=tables["byte"]).think(position, nodes=500)
+    assert sh.Player("sternhalma", board=BOARD).think(position, nodes=500).line == expected.line
+    found, named, estimated = (
+        sh.tournament(["sternhalma", "greedy"], table=table, **match).games()["moves"]
+        for table in (None, tables["byte"], "estimate")
+    )
+    assert found == named != estimated
+
+
 def test_wrong_limits_and_players_are_refused() -> None:
     position = sh.Position(board=sh.Board(4, 3))
-    player = sh.Player(board=position.board)
+    player = sh.Player(board=position.board, table="estimate")
     for limits in [{}, {"playouts": 5}, {"seconds": -1.0, "depth": 1}, {"seconds": float("nan"), "depth": 1}]:
         with pytest.raises(ValueError):
             player.think(position, **limits)  # type: ignore[arg-type]
@@ -195,7 +220,7 @@ def test_wrong_limits_and_players_are_refused() -> None:
 
 def test_threads_share_a_player() -> None:
     position = sh.Position(board=sh.Board(6, 6))
-    player = sh.Player("heur0", board=position.board, seed=1)
+    player = sh.Player("heur0", board=position.board, table="estimate", seed=1)
     expected = player.think(position, nodes=300)
     found: list[tuple[str, int]] = []
 
@@ -218,7 +243,7 @@ def test_messages_show_the_beginning_of_a_long_text(tmp_path: Any) -> None:
     calls: list[Any] = [
         lambda: sh.Position(long),
         lambda: sh.Position(rules=long),
-        lambda: sh.parse(long),
+        lambda: sh.Board().parse(long),
         lambda: position.play(long),
         lambda: position.cells(long),
         lambda: sh.Player(long),

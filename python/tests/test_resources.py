@@ -41,9 +41,9 @@ def test_searches_limit_their_memory() -> None:
     position = sh.Position(board=BOARD)
     game = ggp.Game(ggp.games()["tic-tac-toe"])
     calls: list[Any] = [
-        lambda: sh.Player("heur0", board=BOARD, memory="1000TiB").think(position, nodes=5),
+        lambda: sh.Player("heur0", board=BOARD, table="estimate", memory="1000TiB").think(position, nodes=5),
         lambda: game.search(playouts=5, memory="1000TiB"),
-        lambda: sh.tournament(["greedy", "heur0"], board=BOARD, games=2, nodes=5, memory=2**50),
+        lambda: sh.tournament(["greedy", "heur0"], board=BOARD, table="estimate", games=2, nodes=5, memory=2**50),
     ]
     for call in calls:
         with pytest.warns(RuntimeWarning, match="iB of memory are not available: using ") as found:
@@ -54,13 +54,15 @@ def test_searches_limit_their_memory() -> None:
 def test_transposition_tables_are_no_larger_than_the_memory() -> None:
     text = "sternhalma,table_megabytes=65536"
     with pytest.warns(RuntimeWarning, match="of 65536 MiB is larger than the memory limit of 16 MiB") as found:
-        player = sh.Player(text, board=BOARD, memory="16MiB")
+        player = sh.Player(text, board=BOARD, table="estimate", memory="16MiB")
     assert [Path(warning.filename).name for warning in found] == [Path(__file__).name]
     assert player.think(sh.Position(board=BOARD), nodes=10).nodes <= 10
-    results = sh.tournament([text, "greedy"], board=BOARD, games=2, nodes=10, memory="64MiB", threads=1)
+    results = sh.tournament(
+        [text, "greedy"], board=BOARD, table="estimate", games=2, nodes=10, memory="64MiB", threads=1
+    )
     assert results.played == 2
     # The default fits, without a warning.
-    sh.Player(board=BOARD)
+    sh.Player(board=BOARD, table="estimate")
 
 
 def test_removed_parameters_have_no_effect() -> None:

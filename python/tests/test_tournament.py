@@ -178,7 +178,7 @@ def test_objects_play(tables: dict[str, sh.Table], tmp_path: Path) -> None:
     player = sh.Player("sternhalma", board=board, table=tables["byte"])
     with_objects = sh.tournament([player, "greedy"], **match)
     with_texts = sh.tournament(["sternhalma", "greedy"], table=tables["zstd"], **match)
-    without = sh.tournament(["sternhalma", "greedy"], **match)
+    without = sh.tournament(["sternhalma", "greedy"], table="estimate", **match)
     assert moves(with_objects) == moves(with_texts) != moves(without)
     assert without.schedule["entrants"][0]["player"]["table"] is None
     engine = tmp_path / "engine.py"
@@ -335,7 +335,7 @@ INTERRUPTED = """
 import sys, sternhalma
 try:
     sternhalma.tournament(
-        ["base0", "heur0"], board=sternhalma.Board(5, 3), games=10000, nodes=100, log=sys.argv[1],
+        ["base0", "heur0"], board=sternhalma.Board(5, 3), table="estimate", games=10000, nodes=100, log=sys.argv[1],
         progress=lambda *report: report[1] and print("playing", flush=True),
     )
 except KeyboardInterrupt:

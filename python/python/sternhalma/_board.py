@@ -24,12 +24,12 @@ class Moves(NamedTuple):
 
 
 @overload
-def rank(cells: Row, *, board: Board = ..., player: str = ...) -> np.uint64: ...
+def rank(cells: Row, *, board: Board, player: str = ...) -> np.uint64: ...
 @overload
-def rank(cells: Rows, *, board: Board = ..., player: str = ...) -> NDArray[np.uint64]: ...
+def rank(cells: Rows, *, board: Board, player: str = ...) -> NDArray[np.uint64]: ...
 @overload
-def rank(cells: ArrayLike, *, board: Board = ..., player: str = ...) -> Any: ...
-def rank(cells: ArrayLike, *, board: Board = DEFAULT_BOARD, player: str = "x") -> np.uint64 | NDArray[np.uint64]:
+def rank(cells: ArrayLike, *, board: Board, player: str = ...) -> Any: ...
+def rank(cells: ArrayLike, *, board: Board, player: str = "x") -> np.uint64 | NDArray[np.uint64]:
     """Returns the ranks of states.
 
     `cells` has the shape (..., pieces): the numbers of the cells of an army, in any order. Cell 0 is a1; cells are
@@ -39,7 +39,7 @@ def rank(cells: ArrayLike, *, board: Board = DEFAULT_BOARD, player: str = "x") -
     Raises `StateError` with the index of the first row that is not an army.
 
     >>> import sternhalma
-    >>> sternhalma.rank([0, 1, 2, 3, 4, 5])
+    >>> sternhalma.rank([0, 1, 2, 3, 4, 5], board=sternhalma.Board(9, 6))
     np.uint64(324540215)
     """
     rows, shape = cells_of(cells, board.pieces)
@@ -47,7 +47,7 @@ def rank(cells: ArrayLike, *, board: Board = DEFAULT_BOARD, player: str = "x") -
     return ranks
 
 
-def unrank(ranks: ArrayLike, *, board: Board = DEFAULT_BOARD, player: str = "x") -> NDArray[np.uint8]:
+def unrank(ranks: ArrayLike, *, board: Board, player: str = "x") -> NDArray[np.uint8]:
     """Returns the cells of the states with some ranks, in ascending order.
 
     The result has the shape of `ranks` and one more dimension for the pieces. Its dtype is uint8.
@@ -55,7 +55,7 @@ def unrank(ranks: ArrayLike, *, board: Board = DEFAULT_BOARD, player: str = "x")
     Raises `StateError` with the index of the first rank that no state of the board has.
 
     >>> import sternhalma
-    >>> sternhalma.unrank([0, 1]).tolist()
+    >>> sternhalma.unrank([0, 1], board=sternhalma.Board(9, 6)).tolist()
     [[75, 76, 77, 78, 79, 80], [74, 76, 77, 78, 79, 80]]
     """
     vector, shape = ranks_of(ranks)
@@ -63,7 +63,7 @@ def unrank(ranks: ArrayLike, *, board: Board = DEFAULT_BOARD, player: str = "x")
 
 
 def parse(
-    text: str | Sequence[str] | NDArray[np.str_], *, board: Board = DEFAULT_BOARD, player: str = "x"
+    text: str | Sequence[str] | NDArray[np.str_], *, board: Board, player: str = "x"
 ) -> NDArray[np.uint8]:
     """Returns the cells of the states that texts describe.
 
@@ -73,7 +73,7 @@ def parse(
     Raises `NotationError` with the index of the first text that is no state.
 
     >>> import sternhalma
-    >>> sternhalma.parse("a1,b1,c1,a2,b2,a3").tolist()
+    >>> sternhalma.parse("a1,b1,c1,a2,b2,a3", board=sternhalma.Board(9, 6)).tolist()
     [0, 1, 2, 3, 4, 5]
     """
     texts = np.asarray(text, dtype=np.str_) if isinstance(text, str) or len(text) == 0 else np.asarray(text)
@@ -84,18 +84,18 @@ def parse(
 
 
 @overload
-def format(cells: Row, *, board: Board = ...) -> str: ...
+def format(cells: Row, *, board: Board) -> str: ...
 @overload
-def format(cells: Rows, *, board: Board = ...) -> NDArray[np.str_]: ...
+def format(cells: Rows, *, board: Board) -> NDArray[np.str_]: ...
 @overload
-def format(cells: ArrayLike, *, board: Board = ...) -> Any: ...
-def format(cells: ArrayLike, *, board: Board = DEFAULT_BOARD) -> str | NDArray[np.str_]:
+def format(cells: ArrayLike, *, board: Board) -> Any: ...
+def format(cells: ArrayLike, *, board: Board) -> str | NDArray[np.str_]:
     """Returns the texts of states: the names of their cells. A single state gives a string, others an array.
 
     Raises `StateError` with the index of the first row that is not an army.
 
     >>> import sternhalma
-    >>> sternhalma.format([5, 4, 3, 2, 1, 0])
+    >>> sternhalma.format([5, 4, 3, 2, 1, 0], board=sternhalma.Board(9, 6))
     'a1,a2,b1,a3,b2,c1'
     """
     rows, shape = cells_of(cells, board.pieces)
@@ -104,18 +104,18 @@ def format(cells: ArrayLike, *, board: Board = DEFAULT_BOARD) -> str | NDArray[n
 
 
 @overload
-def format_moves(moves: Row, *, board: Board = ...) -> str: ...
+def format_moves(moves: Row, *, board: Board) -> str: ...
 @overload
-def format_moves(moves: Rows, *, board: Board = ...) -> NDArray[np.str_]: ...
+def format_moves(moves: Rows, *, board: Board) -> NDArray[np.str_]: ...
 @overload
-def format_moves(moves: ArrayLike, *, board: Board = ...) -> Any: ...
-def format_moves(moves: ArrayLike, *, board: Board = DEFAULT_BOARD) -> str | NDArray[np.str_]:
+def format_moves(moves: ArrayLike, *, board: Board) -> Any: ...
+def format_moves(moves: ArrayLike, *, board: Board) -> str | NDArray[np.str_]:
     """Returns the texts of moves, which have the shape (..., 2): a source and a destination.
 
     Raises `StateError` if there is no such cell.
 
     >>> import sternhalma
-    >>> sternhalma.format_moves([[5, 9], [0, 12]]).tolist()
+    >>> sternhalma.format_moves([[5, 9], [0, 12]], board=sternhalma.Board(9, 6)).tolist()
     ['c1-d1', 'a1-c3']
     """
     rows, shape = cells_of(moves, 2)
@@ -123,7 +123,7 @@ def format_moves(moves: ArrayLike, *, board: Board = DEFAULT_BOARD) -> str | NDA
     return texts[0] if shape == () else np.array(texts, dtype=np.str_).reshape(shape)
 
 
-def moves(cells: ArrayLike, *, board: Board = DEFAULT_BOARD) -> Moves:
+def moves(cells: ArrayLike, *, board: Board) -> Moves:
     """Returns the moves of armies that are alone on the board.
 
     `cells` has the shape (..., pieces). The moves are ordered by the rows of `cells`, then by source and destination.
@@ -131,7 +131,8 @@ def moves(cells: ArrayLike, *, board: Board = DEFAULT_BOARD) -> Moves:
     Raises `StateError` with the index of the first row that is not an army.
 
     >>> import sternhalma
-    >>> moves = sternhalma.moves(sternhalma.Board().home())
+    >>> board = sternhalma.Board(9, 6)
+    >>> moves = sternhalma.moves(board.home(), board=board)
     >>> moves.offsets.tolist(), moves.source.tolist()
     ([0, 10], [1, 1, 2, 2, 3, 3, 4, 4, 5, 5])
     """

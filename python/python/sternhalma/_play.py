@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from . import _native
 from ._board import DEFAULT_BOARD
@@ -39,14 +39,15 @@ def players() -> dict[str, str]:
 class Player(Unpicklable):
     """A player of a board, such as "sternhalma" or "base0,c=0.3".
 
-    The player looks up distances in `table`, and estimates them without one. Searches are independent: the same `seed`
+    A player that needs distances looks them up in `table`: by default the best complete table of the board in the tables
+    directory. With `table="estimate"` it estimates them, which makes it weaker. Searches are independent: the same `seed`
     and limits give the same move, whatever was searched before. The player knows the positions from which the
     position was made by `play`, and avoids repeating them. It plays under the rule set `rules`, as in
     `Position`. `memory` limits the search tree, as bytes or a text such as "1GiB". Threads may share a player, which
     does one search at a time. A player cannot be copied or pickled; other processes create their own.
 
-    Raises `NotationError` if there is no such player, parameter or rule set, and `ValueError` if it cannot use the
-    table.
+    Raises `NotationError` if there is no such player, parameter or rule set, `TableNotFound` if it needs a table and
+    there is none, and `ValueError` if it cannot use the table.
     """
 
     __slots__ = ("_native", "text")
@@ -58,7 +59,7 @@ class Player(Unpicklable):
         text: str = "sternhalma",
         *,
         board: Board = DEFAULT_BOARD,
-        table: Table | None = None,
+        table: Table | Literal["estimate"] | None = None,
         ply_limit: int = 1000,
         rules: str = "blocked-goal",
         seed: int = 0,
@@ -68,7 +69,7 @@ class Player(Unpicklable):
         self._native = _native.Player(
             text,
             board=board,
-            table=None if table is None else table._native,
+            table=table._native if isinstance(table, Table) else table,
             ply_limit=ply_limit,
             rules=rules,
             seed=seed,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Any, NamedTuple, TypeVar, overload
 
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _native
 from ._arrays import Integer, Row, Rows, cells_of, output_of, ranks_of
+from ._board import format, parse, rank, unrank
 from ._errors import NotCovered, TableError
 from ._native import Board
 from ._resources import threads_of
@@ -255,6 +256,57 @@ class Table:
         """
         rows, _ = cells_of(cells, self.board.pieces)
         return TableMoves(*self._native.moves_of(rows, player))
+
+    def states_at(self, distance: int) -> NDArray[np.uint64]:
+        """Returns the ranks of all covered states at a distance, in ascending order.
+
+        Cost: a pass over the table, and 8 bytes of memory per state.
+        """
+        if not 0 <= distance <= 255:
+            raise ValueError(f"distance: expected a number from 0 to 255, got {distance}")
+        return self._native.states_at(distance)
+
+    def sample(self, count: int, *, seed: int = 1, distance: int | None = None) -> NDArray[np.uint64]:
+        """Returns the ranks of `count` different random states, of all covered ones or of those at a `distance`.
+
+        All states are equally likely. The order is random too. If there are fewer states, all are returned. The same
+        seed draws the same states as `sternhalma query --random` does, in every form of a table.
+
+        Cost: with `distance`, a pass over the table.
+        """
+        if distance is not None and not 0 <= distance <= 255:
+            raise ValueError(f"distance: expected a number from 0 to 255, got {distance}")
+        return self._native.sample(count, seed=seed, distance=distance)
+
+    @overload
+    def rank(self, cells: Row, *, player: str = ...) -> np.uint64: ...
+    @overload
+    def rank(self, cells: Rows, *, player: str = ...) -> NDArray[np.uint64]: ...
+    @overload
+    def rank(self, cells: ArrayLike, *, player: str = ...) -> Any: ...
+    def rank(self, cells: ArrayLike, *, player: str = "x") -> np.uint64 | NDArray[np.uint64]:
+        """Returns the ranks of states of the board of the table, as `sternhalma.rank` does."""
+        ranks: np.uint64 | NDArray[np.uint64] = rank(cells, board=self.board, player=player)
+        return ranks
+
+    def unrank(self, ranks: ArrayLike, *, player: str = "x") -> NDArray[np.uint8]:
+        """Returns the cells of states of the board of the table, as `sternhalma.unrank` does."""
+        return unrank(ranks, board=self.board, player=player)
+
+    def parse(self, text: str | Sequence[str] | NDArray[np.str_], *, player: str = "x") -> NDArray[np.uint8]:
+        """Returns the cells of the states that texts describe, as `sternhalma.parse` does."""
+        return parse(text, board=self.board, player=player)
+
+    @overload
+    def format(self, cells: Row) -> str: ...
+    @overload
+    def format(self, cells: Rows) -> NDArray[np.str_]: ...
+    @overload
+    def format(self, cells: ArrayLike) -> Any: ...
+    def format(self, cells: ArrayLike) -> str | NDArray[np.str_]:
+        """Returns the texts of states, as `sternhalma.format` does."""
+        text: str | NDArray[np.str_] = format(cells, board=self.board)
+        return text
 
     def line(self, state: Any, *, player: str = "x") -> NDArray[np.uint8]:
         """Returns a shortest line of moves to the goal, of the shape (distance, 2).

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -78,7 +78,7 @@ class Results(Immutable):
         """Returns the standings, a row per player, in the order of the players.
 
         Columns: `round`, `player`, `games`, `wins`, `draws`, `losses`, `points`; `score`, the share of the points;
-        `elo` against all opponents; `goal`, the mean goal from 0 to 100; `faults`; the cost of all searches: their
+        `elo` against all opponents, with the same interval, over pairs of games; `goal`, the mean goal from 0 to 100; `faults`; the cost of all searches: their
         number `searches`, `nodes`, `playouts`, `seconds`, and the number `memory_limited` of those that reached the
         memory limit.
         """
@@ -115,7 +115,7 @@ def tournament(
     players: Sequence[str | Player | Program] | Mapping[str, str | Player | Program],
     *,
     board: Board = DEFAULT_BOARD,
-    table: Table | None = None,
+    table: Table | Literal["estimate"] | None = None,
     rules: str | os.PathLike[str] = "blocked-goal",
     games: int | None = None,
     nodes: int | None = None,
@@ -144,8 +144,9 @@ def tournament(
     """Plays a tournament, as the command `tournament` does, and returns its results.
 
     A player is a text such as "heur0,c=0.3", a program as "ugi:COMMAND", or an object. A mapping gives the players
-    other names. Players of a `board` look up distances in `table`, and estimate them without one; `Player` objects keep
-    their tables, and their seeds and rule sets are not used. The tournament starts processes of its own for a
+    other names. Players of a `board` that need distances look them up in `table`: by default the best complete table of
+    the board in the tables directory, and estimates if it is "estimate". `Player` objects keep their tables, and their
+    seeds and rule sets are not used. The tournament starts processes of its own for a
     `Program`.
 
     `rules` is a rule set of Chinese Checkers, as in `Position`. It may also be the name of a built-in rulesheet or the
@@ -171,7 +172,8 @@ def tournament(
     the default, which is faster. `lenient` plays rulesheets with errors. `patience` is the time in seconds before a
     program is declared hung.
 
-    Raises `NotationError` for an unknown player, `TournamentError` for other wrong arguments, `ProgramError` if a
+    Raises `NotationError` for an unknown player, `TableNotFound` if a player needs a table and there is none,
+    `TournamentError` for other wrong arguments, `ProgramError` if a
     program does not start, and `LogError` if the log cannot be used. A fault of a player loses the game.
     """
     counts = {"games": games, "nodes": nodes, "playouts": playouts, "depth": depth, "ply_limit": ply_limit}
@@ -200,7 +202,7 @@ def tournament(
         "players": natives,
         "names": names,
         "board": board,
-        "table": None if table is None else table._native,
+        "table": table._native if isinstance(table, Table) else table,
         "adjudicate": adjudicate,
         "rules": rules if rulesheet is None else "",
         "rulesheet": rulesheet,
