@@ -1,21 +1,26 @@
-use std::sync::atomic::AtomicBool;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use sternhalma_data::{Geometry, Probe, Side};
+use sternhalma_engine::record::{Mark, ReviewedMove, review};
 use sternhalma_engine::{
-    AnalysedMove, ChineseCheckers, Distances, Follower, GameState, Outcome, SearchValue, analyse, ugi,
+    AnalysedMove, ChineseCheckers, Distances, Follower, GameHistory, GameState, Outcome, SearchValue, analyse, ugi,
 };
 
+use super::tournament::read_logged;
 use crate::args::engine::EngineArgs;
 use crate::args::player::{DEFAULT_PLAYER, distances_or_estimates};
+use crate::args::position::{read_record, rules};
 use crate::context::CommandContext;
 use crate::drawing::drawing;
-use crate::output::{self, CommandOutcome};
+use crate::output::{self, CommandOutcome, columns};
+use crate::progress::SearchProgress;
 use crate::search_text::{line_text, value_text};
 use crate::values::count;
 
-/// Search a position for its best moves
+/// Search a position for its best moves, or every position of a game
 ///
 /// Prints, for each move, its value for the player to move (a lead in moves),
 /// the depth of the search, the node expansions and the principal variation.
@@ -25,6 +30,13 @@ pub struct Args {
     /// Number of moves to show, each with its own search
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<u32>(1))]
     lines: u32,
+    /// Search every position of a game, and compare its moves with the best ones: the file of a saved game, or a
+    /// tournament log with --number
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["position", "size", "pieces", "rules", "lines", "board"])]
+    game: Option<PathBuf>,
+    /// Game of a tournament log, by its number in the order in which games start
+    #[arg(long, value_name = "N", requires = "game", value_parser = count::<u64>(1))]
+    number: Option<u64>,
     /// Draw the board
     #[arg(long)]
     board: bool,
@@ -78,7 +90,46 @@ struct LineRow {
     text: String,
 }
 
+/// The analysis of a game.
+#[derive(Serialize)]
+struct GameReport {
+    player: String,
+    /// The path of the table, if there is one.
+    table: Option<String>,
+    moves: Vec<ReviewRow>,
+    x: SideSummary,
+    o: SideSummary,
+}
+
+/// A move of a game beside the best one. Scores are for the player that moves.
+#[derive(Serialize)]
+struct ReviewRow {
+    ply: u32,
+    side: Side,
+    #[serde(rename = "move")]
+    mv: String,
+    score: Option<SearchValue>,
+    best: String,
+    best_score: Option<SearchValue>,
+    loss: Option<f64>,
+    mark: Option<&'static str>,
+}
+
+/// The moves of a player.
+#[derive(Serialize, Default)]
+struct SideSummary {
+    moves: u64,
+    inaccuracies: u64,
+    mistakes: u64,
+    blunders: u64,
+    /// The mean loss of the moves that have one.
+    mean_loss: Option<f64>,
+}
+
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
+    if let Some(file) = &args.game {
+        return review_game(ctx, args, file);
+    }
     let history = args.engine.game()?;
     let (position, game, state) = (history.position(), history.rules(), history.state());
     let board = game.board();
@@ -116,6 +167,101 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
             .collect::<Vec<_>>()
             .join("\n")
     })
+}
+
+/// Searches every position of a game.
+fn review_game(ctx: &CommandContext, args: &Args, file: &Path) -> Result<CommandOutcome> {
+    let record = match args.number {
+        Some(number) => read_logged(file, number)?,
+        None => read_record(file)?,
+    };
+    let history = GameHistory::from_record(rules(&record.start)?, &record);
+    let history = history.with_context(|| format!("{}: a move of the game is not legal", file.display()))?;
+    let game = history.rules();
+    let config = args.engine.players.config(&args.player)?;
+    let distances = distances_or_estimates(ctx, game.board(), args.engine.players.table())?;
+    let player = config.prepare(game.setup(), Some(&distances))?.start(&args.engine.memory.budget())?;
+    let (stop, limits) = (ctx.stop()?, args.engine.limits.limits());
+    let mut progress = SearchProgress::new(history.actions().len() as u64 + 1);
+    let moves = review(&history, player, args.engine.seed, limits, &stop, &mut || progress.advance());
+    progress.finish();
+    if stop.load(Relaxed) {
+        bail!("interrupted");
+    }
+    let [x, o] = Side::BOTH.map(|side| SideSummary::of(&moves, side));
+    let rounded = |loss: f64| (100.0 * loss).round() / 100.0;
+    let row = |mv: &ReviewedMove| ReviewRow {
+        ply: mv.ply,
+        side: mv.side,
+        mv: ugi::action_text(game.geometry(), mv.action),
+        score: mv.value,
+        best: ugi::action_text(game.geometry(), mv.best),
+        best_score: mv.best_value,
+        loss: mv.loss().map(rounded),
+        mark: mv.mark().map(mark_text),
+    };
+    let report = GameReport {
+        player: args.player.clone(),
+        table: distances.table().map(|table| table.path().display().to_string()),
+        moves: moves.iter().map(row).collect(),
+        x,
+        o,
+    };
+    output::answer(args.json, &report, || report.text())
+}
+
+/// Returns the mark of a move, as in game records.
+fn mark_text(mark: Mark) -> &'static str {
+    match mark {
+        Mark::Inaccuracy => "?!",
+        Mark::Mistake => "?",
+        Mark::Blunder => "??",
+    }
+}
+
+impl SideSummary {
+    fn of(moves: &[ReviewedMove], side: Side) -> SideSummary {
+        let own = || moves.iter().filter(|mv| mv.side == side);
+        let marked = |mark| own().filter(|mv| mv.mark() == Some(mark)).count() as u64;
+        let losses: Vec<f64> = own().filter_map(|mv| mv.loss()).map(|loss| loss.max(0.0)).collect();
+        let mean = losses.iter().sum::<f64>() / losses.len() as f64;
+        SideSummary {
+            moves: own().count() as u64,
+            inaccuracies: marked(Mark::Inaccuracy),
+            mistakes: marked(Mark::Mistake),
+            blunders: marked(Mark::Blunder),
+            mean_loss: (!losses.is_empty()).then(|| (100.0 * mean).round() / 100.0),
+        }
+    }
+
+    fn text(&self, side: Side) -> String {
+        let counts = [(self.inaccuracies, "inaccuracy"), (self.mistakes, "mistake"), (self.blunders, "blunder")];
+        let counts = counts.map(|(count, noun)| output::counted(count as usize, noun).replace("cys", "cies"));
+        let loss = self.mean_loss.map_or(String::new(), |loss| format!(", mean loss {loss:.2}"));
+        format!("{side}: {} in {}{loss}", counts.join(", "), output::counted(self.moves as usize, "move"))
+    }
+}
+
+impl GameReport {
+    /// Returns a row per move, and a line per player.
+    fn text(&self) -> String {
+        let value = |value: Option<SearchValue>| value.map_or("-".to_owned(), value_text);
+        let head = ["ply", "", "move", "value", "best", "value", "loss", ""];
+        let row = |mv: &ReviewRow| {
+            vec![
+                mv.ply.to_string(),
+                mv.side.to_string(),
+                mv.mv.clone(),
+                value(mv.score),
+                mv.best.clone(),
+                value(mv.best_score),
+                mv.loss.map_or("-".to_owned(), |loss| format!("{loss:.2}")),
+                mv.mark.unwrap_or_default().to_owned(),
+            ]
+        };
+        let rows = std::iter::once(head.map(str::to_owned).to_vec()).chain(self.moves.iter().map(row));
+        format!("{}\n{}\n{}", columns(rows.collect()), self.x.text(Side::X), self.o.text(Side::O))
+    }
 }
 
 fn army_distance(distances: &Distances, game: &ChineseCheckers, state: &GameState, side: Side) -> Result<ArmyDistance> {

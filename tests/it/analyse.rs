@@ -166,3 +166,36 @@ fn an_analysis_follows_the_game() {
     let other = analysis(&env, REPEATED, "--player ab-lookup,moves=all");
     assert!(other["lines"][0]["score"].get("win_in").is_none(), "{other}");
 }
+
+#[test]
+fn a_game_is_searched_position_by_position() {
+    let env = TestEnv::new();
+    let game = "[Size \"4\"]\n[Pieces \"1\"]\n[Start \"2x1/4/4/1o2 x 10\"]\n\n1. c4-b4 b1-a1 0-1\n";
+    std::fs::write(env.work().join("game.shg"), game).unwrap();
+    let ran = env.run("analyse --game game.shg --nodes 200 --quiet");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let out = ran.out();
+    let lines: Vec<&str> = out.lines().collect();
+    assert!(lines[0].starts_with("ply") && lines[1].starts_with("10"), "{out}");
+    assert!(
+        lines[1].contains("c4-b4") && lines[1].contains("c4-d4  win in 1 ply") && lines[1].ends_with("??"),
+        "{out}"
+    );
+    assert_eq!(lines[3], "x: 0 inaccuracies, 0 mistakes, 1 blunder in 1 move");
+    assert_eq!(lines[4], "o: 0 inaccuracies, 0 mistakes, 0 blunders in 1 move, mean loss 0.00");
+    let report: Value = serde_json::from_str(&env.run("analyse --game game.shg --nodes 200 --json").success()).unwrap();
+    assert_eq!((&report["moves"][0]["mark"], &report["moves"][0]["best"]), (&json!("??"), &json!("c4-d4")));
+    assert_eq!((&report["x"]["blunders"], &report["o"]["mean_loss"]), (&json!(1), &json!(0.0)));
+    // A game of a log has its number.
+    env.run("match greedy random --side 4 --pieces 3 --games 2 --log games.ndjson --quiet").success();
+    let report = env.run("analyse --game games.ndjson --number 2 --nodes 50 --json").success();
+    assert!(serde_json::from_str::<Value>(&report).unwrap()["moves"].as_array().unwrap().len() > 4, "{report}");
+    for (words, why) in [
+        ("analyse --game games.ndjson --nodes 50", "this is the log of a tournament"),
+        ("analyse --game game.shg --lines 2", "cannot be used with"),
+        ("analyse startpos --number 1", "--game <FILE>"),
+    ] {
+        let error = env.run(words).refusal();
+        assert!(error.contains(why), "{words}: {error}");
+    }
+}

@@ -169,6 +169,10 @@ fn a_game_of_a_log_is_replayed() {
         let whole: Value = serde_json::from_str(&show(&[&number.to_string(), "--json"])).unwrap();
         assert_eq!((&whole["number"], without_seconds(whole["game"].clone())), (&json!(number), game.clone()));
     }
+    let all = answer(dir.path(), &["tournament", "show", "log", "--record"]);
+    let each: String =
+        (1..=4).map(|number| show(&[&number.to_string(), "--record"]).trim_end().to_owned() + "\n").collect();
+    assert_eq!(all.split_whitespace().collect::<Vec<_>>(), each.split_whitespace().collect::<Vec<_>>());
     // Logs of earlier versions have no searches.
     let text = std::fs::read_to_string(dir.path().join("log")).unwrap();
     let old: Vec<String> = text
@@ -184,8 +188,8 @@ fn a_game_of_a_log_is_replayed() {
     assert!(!shown.contains("nodes") && shown.lines().count() == show(&["1"]).lines().count(), "{shown}");
     for (args, why) in [
         (&["log", "--game", "5"][..], "expected a game from 1 to 4, got 5"),
-        (&["log", "--record"], "--game"),
-        (&[".", "--game", "1"], "--game needs a log"),
+        (&[".", "--record"], "--game and --record need a log"),
+        (&[".", "--game", "1"], "--game and --record need a log"),
     ] {
         let error = refused(dir.path(), &[&["tournament", "show"], args].concat());
         assert!(error.contains(why), "{args:?}: {error}");

@@ -24,6 +24,7 @@ mod json;
 mod logged;
 mod parse;
 mod print;
+mod review;
 #[cfg(test)]
 mod tests;
 
@@ -33,3 +34,4 @@ pub use history::GameHistory;
 pub use json::{JsonGame, JsonGameError, JsonLine, JsonMove, JsonValue};
 pub use logged::{LoggedGameError, check_logged};
 pub use parse::MAX_NESTING;
+pub use review::{Mark, ReviewedMove, review};

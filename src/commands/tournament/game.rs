@@ -42,6 +42,19 @@ pub fn show(schedule: &Schedule, records: &[GameRecord], number: u64, format: Ga
     Ok(CommandOutcome::Answered)
 }
 
+/// Prints all games as records, in the order in which they start.
+pub fn show_records(schedule: &Schedule, records: &[GameRecord]) -> Result<CommandOutcome> {
+    if schedule.game.get("pieces").is_none() {
+        bail!("only games of Chinese Checkers have a game record; leave out --record");
+    }
+    let mut order: Vec<&GameRecord> = records.iter().collect();
+    order.sort_by_key(|record| schedule.number(record.id));
+    for record in order {
+        print_line(&logged(schedule, record)?.to_string())?;
+    }
+    Ok(CommandOutcome::Answered)
+}
+
 /// Returns the game with a number in a log, as a record.
 pub fn read_logged(log: &Path, number: u64) -> Result<AnnotatedGame> {
     let (schedule, records) = GameLog::read_checked(log, &check_logged)?;

@@ -45,8 +45,8 @@ pub struct ShowArgs {
     /// Replay the game with this number, in the order in which games start
     #[arg(long, value_name = "N", value_parser = count::<u64>(1))]
     game: Option<u64>,
-    /// Print the game as a record (docs/game-records.md)
-    #[arg(long, requires = "game", conflicts_with = "json")]
+    /// Print the game, or all games, as records (docs/game-records.md)
+    #[arg(long, conflicts_with_all = ["json", "file"])]
     record: bool,
     #[command(flatten)]
     results: ResultArgs,
@@ -102,8 +102,8 @@ impl ResultArgs {
 
 pub fn show(args: &ShowArgs) -> Result<CommandOutcome> {
     if args.log.is_dir() {
-        if args.game.is_some() {
-            bail!("{}: --game needs a log, and this is a directory", args.log.display());
+        if args.game.is_some() || args.record {
+            bail!("{}: --game and --record need a log, and this is a directory", args.log.display());
         }
         let info = args.results.series_info()?;
         return args.results.print_games(&info, merge_directories(std::slice::from_ref(&args.log), &check_logged)?);
@@ -119,6 +119,9 @@ pub fn show(args: &ShowArgs) -> Result<CommandOutcome> {
         return game::show(&schedule, &records, number, format);
     }
     args.results.refuse_file()?;
+    if args.record {
+        return game::show_records(&schedule, &records);
+    }
     args.results.print(schedule, &records)
 }
 
