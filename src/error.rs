@@ -19,6 +19,7 @@ use sternhalma_ggp::arena::{ArenaError, Difference, LogError, OpeningsError, Spe
 use sternhalma_ggp::gdl::{GroundError, ProverError};
 use sternhalma_ggp::messages::{excerpt_around, plain_serde, shorten_quotes};
 use sternhalma_ggp::policy::PolicyError;
+use sternhalma_server::BindError;
 
 /// An error that a process which this process started has printed.
 #[derive(Debug)]
@@ -135,6 +136,9 @@ fn fixed_hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
         Some("add --sprt LOW,HIGH")
     } else if let Some(LogError::Output(OutputError::Exists { .. })) = error.downcast_ref() {
         Some("--force replaces it")
+    } else if let Some(BindError::Address { source, .. }) = error.downcast_ref() {
+        (source.kind() == io::ErrorKind::AddrInUse)
+            .then_some("another program has the port, perhaps another `sternhalma serve`; --port 0 takes a free one")
     } else if let Some(error) = error.downcast_ref() {
         output_hint(error)
     } else {

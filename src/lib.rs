@@ -25,7 +25,7 @@ mod values;
 
 use std::process::ExitCode;
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser};
 use sternhalma_ggp::messages::{excerpt, shorten_quotes};
 
@@ -89,6 +89,11 @@ fn shorten_usage_error(error: &mut clap::Error) -> Option<String> {
 
 /// Prints help, a version or an error of usage, and ends the process.
 fn exit_with(mut message: clap::Error) -> ! {
+    let wrong = message.get(ContextKind::InvalidArg).map(ToString::to_string);
+    if message.kind() == ErrorKind::UnknownArgument && wrong.as_deref() == Some("--level") {
+        let tip = "a player has its level among its parameters: `sternhalma,level=3`";
+        message.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
     if message.use_stderr()
         && let Some(short) = shorten_usage_error(&mut message)
     {

@@ -94,6 +94,9 @@ impl TablesArgs {
 
     /// Returns what a user can do who named a table that does not exist, as a clause that begins with `; `.
     fn advice_for_name(&self, name: &str) -> String {
+        if name.starts_with('#') || name.contains(',') {
+            return "; the table comes before the states".to_owned();
+        }
         let names = self.names();
         let similar = nearest(name, names.iter().map(String::as_str));
         let build = match (parse_table_name(name.strip_suffix(".sht").unwrap_or(name)), similar) {

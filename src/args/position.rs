@@ -136,5 +136,12 @@ pub fn read_record(path: &Path) -> Result<AnnotatedGame> {
     if bytes as u64 > MOST_RECORD_BYTES {
         bail!("{}: the file has more than 16 MiB", path.display());
     }
+    if text.trim_start().starts_with('{') {
+        let path = path.display();
+        bail!(
+            "{path}: this is the log of a tournament, not the record of a game; `export-game {path} --game N` and \
+             `tournament show {path} --game N` take a game from it"
+        );
+    }
     text.parse().with_context(|| path.display().to_string())
 }

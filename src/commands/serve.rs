@@ -26,6 +26,9 @@ pub struct Args {
     /// Open the page in the browser
     #[arg(long)]
     open: bool,
+    /// Print each request on stderr
+    #[arg(long)]
+    requests: bool,
     /// Directory of tournament logs (`.ndjson`, `.ndjson.zst`) to show
     #[arg(long, value_name = "DIR")]
     logs: Option<PathBuf>,
@@ -55,7 +58,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         search_memory: search_memory(None),
         build_memory: memory_limit(None),
         limits: ClientLimits::default(),
-        log: Arc::new(|line| status!("{line}")),
+        log: if args.requests { Arc::new(|line| status!("{line}")) } else { Arc::new(|_| ()) },
     })?;
     if server.token().is_some() {
         status!(

@@ -20,7 +20,7 @@ fn get(url: &str, path: &str) -> String {
 fn the_server_answers_until_a_signal_ends_it() {
     let env = TestEnv::new();
     env.build("--side 4 --pieces 3");
-    let session = Session::new(env.command(["serve", "--port", "0", "--threads", "1"]));
+    let session = Session::new(env.command(["serve", "--port", "0", "--threads", "1", "--requests"]));
     let url = session.receive();
     assert!(url.starts_with("http://127.0.0.1:") && url.ends_with('/'), "{url}");
     let answer = get(&url, "/api/tables/4x4-3/state?state=%230");
@@ -42,6 +42,11 @@ fn other_machines_need_a_token_and_addresses_must_be_free() {
     let port = url.split(':').nth(2).and_then(|rest| rest.split('/').next()).unwrap();
     let error = env.run(&format!("serve --bind 0.0.0.0 --port {port}")).refusal();
     assert!(error.contains(&format!("cannot listen on 0.0.0.0:{port}")), "{error}");
+    assert!(error.contains("--port 0 takes a free one"), "{error}");
+    // Requests are printed only on request.
+    get(&format!("http://localhost:{port}/"), "/");
+    assert!(signal("-INT", session.id()));
+    assert!(!session.finish().err.contains("GET"), "quiet");
 }
 
 #[test]

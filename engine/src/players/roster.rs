@@ -10,6 +10,7 @@ use thiserror::Error;
 use toml::{Table, Value};
 
 use crate::players::config::Config;
+use crate::players::level::Level;
 
 /// An error in a player's configuration.
 #[derive(Debug, Error)]
@@ -154,7 +155,9 @@ impl Roster {
     fn resolve(&self, name: &str, depth: usize) -> Result<Config, ConfigError> {
         let unknown = || {
             let policies = NAMED_POLICIES.iter().map(|policy| policy.name);
+            let level = name.strip_prefix("level").filter(|level| level.parse::<Level>().is_ok());
             let suggestion = match nearest(name, self.names().chain(policies)) {
+                _ if let Some(level) = level => format!("; did you mean `sternhalma,level={level}`?"),
                 Some(similar) => format!("; did you mean `{similar}`?"),
                 None => suggestion(name, "players", self.names()) + ", and policies such as `nst`",
             };

@@ -2,14 +2,15 @@ use std::io::{self, BufRead};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
+use sternhalma_ggp::arena::rulesheet_errors;
 use sternhalma_ggp::gdl::network::{Network, NetworkGame};
-use sternhalma_ggp::gdl::{ProverGame, Reasoner, find_name};
+use sternhalma_ggp::gdl::{ProverGame, Reasoner, Rulesheet, find_name};
 use sternhalma_ggp::messages::without_bom;
 use sternhalma_ggp::policy::{PolicyAgent, PolicyGame, SearchTask};
 use sternhalma_ggp::{MemoryBudget, Policy};
 
-use super::rulesheet::rules;
 use crate::args::limits::LimitArgs;
+use crate::args::rulesheet::read_rulesheet;
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, prompt, status};
 use crate::resources::search_memory;
@@ -37,8 +38,12 @@ pub struct Args {
 }
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
-    let rules = rules(&args.file)?;
     let file = || args.file.display().to_string();
+    let sheet = Rulesheet::parse(&read_rulesheet(&args.file)?).with_context(file)?;
+    for error in rulesheet_errors(&sheet) {
+        status!("{}: {error}", file());
+    }
+    let rules = sheet.rules().with_context(file)?.clone();
     match Network::new(&rules) {
         Ok(network) => play(ctx, args, &NetworkGame::new(network).with_rules(rules)),
         Err(reason) => {

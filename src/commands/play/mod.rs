@@ -33,7 +33,7 @@ pub struct Args {
     /// Player of `o`
     #[arg(short, long = "player-o", value_name = "PLAYER", default_value = DEFAULT_PLAYER, help_heading = "Players")]
     o: String,
-    /// Strength of the computer, 1 to 10, instead of a limit [default: 10]
+    /// Strength of the computer, 1 to 10, instead of a limit [default: 3]
     #[arg(long, value_name = "N", value_parser = Strength::parse_level, help_heading = "Limits per move",
         conflicts_with_all = ["nodes", "playouts", "depth", "movetime"])]
     level: Option<Strength>,
@@ -52,7 +52,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let offers_table = !args.no_build && LineInput::is_terminal();
     let factory = SeatFactory::new(ctx, &args.engine.players, names, args.engine.seed, offers_table)?
         .within(&args.engine.memory.budget());
-    let strength = args.level.unwrap_or_else(|| Strength::of(args.engine.limits.limits()));
+    let strength = args.level.unwrap_or_else(|| Strength::of(args.engine.limits.budget()));
     let mut session = match &args.load {
         Some(path) => PlaySession::load(&factory, path, strength)?,
         None => PlaySession::new(&factory, args.engine.game()?, strength)?,

@@ -2,6 +2,7 @@
 
 use sternhalma_engine::{Level, LevelError};
 use sternhalma_ggp::Limits;
+use sternhalma_ggp::arena::Budget;
 
 /// The strength of the computer.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -13,8 +14,15 @@ pub enum Strength {
 }
 
 impl Strength {
-    /// Returns the level without noise that has these limits, or these limits.
-    pub fn of(limits: Limits) -> Strength {
+    /// The level at which games begin, in the terminal and on the page.
+    const DEFAULT: u32 = 3;
+
+    /// Returns the level without noise that has these limits, or these limits. Without limits it is the default level.
+    pub fn of(budget: Budget) -> Strength {
+        if budget == Budget::default() {
+            return Strength::Level(Level::try_from(Strength::DEFAULT).expect("the level exists"));
+        }
+        let limits = budget.limits();
         let levels = (1..=Level::HIGHEST).map(|level| Level::try_from(level).expect("the level exists"));
         let found =
             levels.filter(|level| level.noise() == 0.0).find(|level| Limits::expansions(level.nodes()) == limits);
