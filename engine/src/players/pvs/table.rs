@@ -1,6 +1,6 @@
 //! The transposition table.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use sternhalma_data::{Cell, Move};
 use thiserror::Error;
@@ -60,6 +60,43 @@ pub(super) struct TranspositionTable {
     age: u8,
     /// Whether a search has begun since the table was cleared.
     is_used: bool,
+    /// The buckets that were written since then.
+    written: WrittenBuckets,
+}
+
+/// The most buckets that are cleared one by one. A short search writes fewer, and new memory for the whole table takes
+/// much longer than the search.
+const MAX_CLEARED: usize = 4096;
+
+/// The buckets that were written, perhaps several times, or their number alone if there are too many.
+struct WrittenBuckets {
+    /// At most [`MAX_CLEARED`], or more if not all buckets are listed.
+    count: AtomicUsize,
+    list: Box<[AtomicU32]>,
+}
+
+impl WrittenBuckets {
+    fn none() -> WrittenBuckets {
+        WrittenBuckets { count: AtomicUsize::new(0), list: (0..MAX_CLEARED).map(|_| AtomicU32::new(0)).collect() }
+    }
+
+    #[inline]
+    fn add(&self, bucket: usize) {
+        // Later buckets are not counted, so that threads do not wait for each other.
+        if self.count.load(Relaxed) <= MAX_CLEARED {
+            let at = self.count.fetch_add(1, Relaxed);
+            if let Some(place) = self.list.get(at) {
+                // A bucket has 64 bytes, and a table at most 2^36.
+                place.store(bucket as u32, Relaxed);
+            }
+        }
+    }
+
+    /// Returns the buckets, if all of them are listed.
+    fn take(&mut self) -> Option<impl Iterator<Item = usize> + '_> {
+        let count = std::mem::take(self.count.get_mut());
+        self.list.get_mut(..count).map(|list| list.iter_mut().map(|bucket| *bucket.get_mut() as usize))
+    }
 }
 
 /// The bytes of the smallest page of common systems.
@@ -91,7 +128,8 @@ impl TranspositionTable {
         words.iter().take(MAX_PREFAULTED / 8).step_by(PAGE / 8).for_each(|word| word.store(0, Relaxed));
         let line = BUCKET * 8;
         let first = (line - words.as_ptr() as usize % line) % line / 8;
-        Some(TranspositionTable { words, first, mask: buckets - 1, age: 0, is_used: false })
+        let written = WrittenBuckets::none();
+        Some(TranspositionTable { words, first, mask: buckets - 1, age: 0, is_used: false, written })
     }
 
     /// Returns the memory of the table in bytes.
@@ -99,14 +137,23 @@ impl TranspositionTable {
         (self.mask + 1) * BUCKET * 8
     }
 
-    /// Removes all entries. The memory is freed and allocated again, because the system clears pages faster. If another
-    /// program has taken the memory meanwhile, the table becomes smaller.
+    /// Removes all entries. If many buckets were written, the memory is freed and allocated again, because the system
+    /// clears pages faster. If another program has taken the memory meanwhile, the table becomes smaller.
     ///
     /// # Panics
     ///
     /// Panics if the system does not even provide the memory of one bucket.
     pub fn clear(&mut self) {
-        if self.is_used {
+        if !self.is_used {
+            return;
+        }
+        (self.age, self.is_used) = (0, false);
+        if let Some(buckets) = self.written.take() {
+            for bucket in buckets {
+                let start = self.first + bucket * BUCKET;
+                self.words[start..start + BUCKET].iter_mut().for_each(|word| *word.get_mut() = 0);
+            }
+        } else {
             // The old memory is free before the new is allocated.
             self.words = Vec::new();
             let sizes = (0..=(self.mask + 1).ilog2()).rev().map(|exponent| 1 << exponent);
@@ -166,6 +213,7 @@ impl TranspositionTable {
         let word = pack(entry, self.age);
         bucket[2 * chosen].store(key ^ word, Relaxed);
         bucket[2 * chosen + 1].store(word, Relaxed);
+        self.written.add(key as usize & self.mask);
     }
 }
 
@@ -248,6 +296,21 @@ mod tests {
                 prop_assert!(table.get(key).is_some());
                 table.grow_older();
             }
+        }
+    }
+
+    #[test]
+    fn a_cleared_table_is_empty_after_few_and_after_many_entries() {
+        let entry = TableEntry { value: 3, depth: 2, bound: Bound::Exact, best: None };
+        let mut table = TranspositionTable::new(1).unwrap();
+        for puts in [1, MAX_CLEARED as u64 - 1, MAX_CLEARED as u64, MAX_CLEARED as u64 + 1, 3 * MAX_CLEARED as u64, 5] {
+            for round in 0..2 {
+                table.grow_older();
+                (0..puts).for_each(|key| table.put(key.wrapping_mul(0x9e37_79b9_7f4a_7c15) + round, entry));
+            }
+            table.clear();
+            assert!(table.words.iter().all(|word| word.load(Relaxed) == 0), "{puts}");
+            assert_eq!((table.age, table.is_used), (0, false));
         }
     }
 
