@@ -297,7 +297,7 @@ fn a_tournament_in_lock_step_is_the_same_killed_or_not() {
     std::fs::write(
         dir.path().join("four.toml"),
         format!(
-            "rules = {rules:?}\ngames = 30\nponder = true\nstart = 1.5\nbudget = {{ playouts = 40 }}\n\
+            "rules = {rules:?}\ngames = 12\nponder = true\nstart = 1.5\nbudget = {{ playouts = 40 }}\n\
              [[player]]\nname = 'base'\n[[player]]\nname = 'random'\n[[player]]\nname = 'mast'\nbudget = {{ nodes = 900 }}\n\
              [[player]]\nname = 'small'\nplayer = 'nst,memory=20KiB'\n"
         ),
@@ -305,7 +305,7 @@ fn a_tournament_in_lock_step_is_the_same_killed_or_not() {
     .unwrap();
     let run = ["tournament", "-f", "four.toml"];
     let whole = json(dir.path(), &run);
-    assert_eq!(whole["played"], 180);
+    assert_eq!(whole["played"], 72);
     // The search with little memory reaches its limit, and plays the same games in lock step.
     let limited: Vec<bool> = whole["rounds"][0]["entrants"]
         .as_array()
