@@ -2,6 +2,7 @@
 
 import doctest
 import importlib.util
+import pkgutil
 import runpy
 from pathlib import Path
 from types import ModuleType
@@ -19,10 +20,9 @@ def test_examples_of_the_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert found.attempted > 10 and found.failed == 0
 
 
-@pytest.mark.parametrize("name", ["_board", "_table", "_build", "ggp._game", "rl._vector_game"])
+@pytest.mark.parametrize("name", [name for _, name, _ in pkgutil.walk_packages(sh.__path__, "sternhalma.")])
 def test_examples_of_the_functions(name: str) -> None:
-    module = importlib.import_module(f"sternhalma.{name}")
-    assert doctest.testmod(module).failed == 0
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)

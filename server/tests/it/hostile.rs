@@ -4,7 +4,9 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use crate::client::{Answer, PATIENCE, TestServer};
+use sternhalma_server::openapi;
+
+use crate::client::{Answer, PATIENCE, TestServer, encoded};
 
 /// Checks that the server answers.
 #[track_caller]
@@ -234,4 +236,27 @@ fn connections_are_kept_and_clients_that_leave_do_no_harm() {
         std::thread::sleep(Duration::from_millis(20));
     }
     check_alive(&server);
+}
+
+#[test]
+fn every_endpoint_refuses_unknown_parameters() {
+    let server = TestServer::start();
+    let mut requests = 0;
+    for (path, operations) in openapi()["paths"].as_object().unwrap() {
+        let Some(operation) = operations.get("get") else { continue };
+        let (mut path, mut query) = (path.clone(), vec!["unknown=1".to_owned()]);
+        for parameter in operation["parameters"].as_array().into_iter().flatten() {
+            let (name, example) = (parameter["name"].as_str().unwrap(), &parameter["example"]);
+            let example = example.as_str().map_or_else(|| example.to_string(), str::to_owned);
+            match parameter["in"].as_str() {
+                Some("path") => path = path.replace(&format!("{{{name}}}"), &encoded(&example)),
+                _ if parameter["required"] == true => query.push(format!("{name}={}", encoded(&example))),
+                _ => {}
+            }
+        }
+        let answer = server.get(&format!("{path}?{}", query.join("&")));
+        assert!(answer.error(400).contains("unknown"), "{path}");
+        requests += 1;
+    }
+    assert!(requests > 10, "{requests}");
 }

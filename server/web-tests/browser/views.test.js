@@ -61,6 +61,15 @@ for (const [name, link, ready] of VIEWS) {
   }
 }
 
+test("every view of the page is tested here", async () => {
+  const page = await here.open();
+  const names = await page
+    .locator("#views a")
+    .evaluateAll((links) => links.map((link) => link.getAttribute("data-view") ?? ""));
+  assert.deepEqual(names.sort(), VIEWS.map(([name]) => name).sort());
+  await page.context().close();
+});
+
 test("the colours can be chosen", async () => {
   const page = await here.open("", { colorScheme: "light" });
   const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);

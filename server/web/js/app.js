@@ -26,7 +26,7 @@ import { TournamentsView } from "./views/tournaments.js";
  * @typedef {object} View
  * @property {string} title
  * @property {string} [short] the title in a narrow window
- * @property {string} icon
+ * @property {import("./dom.js").Icon} icon
  * @property {HTMLElement} left the panels before the board
  * @property {HTMLElement} right the panels after the board
  * @property {boolean} [wide] whether the view has no board

@@ -118,7 +118,7 @@ export function refill(element, key, draw) {
  * Creates a button.
  * @param {string} text
  * @param {(event: MouseEvent) => void} click
- * @param {Attributes & {icon?: string, primary?: boolean}} [options]
+ * @param {Attributes & {icon?: Icon, primary?: boolean}} [options]
  */
 export function button(text, click, { icon: name, primary, ...attributes } = {}) {
   const element = h("button", { type: "button", click, ...attributes }, name ? icon(name) : null, h("span", {}, text));
@@ -129,7 +129,7 @@ export function button(text, click, { icon: name, primary, ...attributes } = {})
 /**
  * Creates a button that shows only a picture; the text is its name.
  * @param {string} text
- * @param {string} name
+ * @param {Icon} name
  * @param {(event: MouseEvent) => void} click
  * @param {Attributes} [attributes]
  */
@@ -137,7 +137,9 @@ export function iconButton(text, name, click, attributes = {}) {
   return h("button.icon", { type: "button", "aria-label": text, title: text, click, ...attributes }, icon(name));
 }
 
-/** The pictures of buttons: paths on a square of 24. @type {Record<string, string>} */
+/** @typedef {keyof typeof ICONS} Icon */
+
+/** The pictures of buttons: paths on a square of 24. */
 const ICONS = {
   play: "M8 5.5v13l10.5-6.5z",
   pause: "M8 5v14M16 5v14",
@@ -171,7 +173,7 @@ const ICONS = {
 
 /**
  * Creates the picture of a button.
- * @param {string} name
+ * @param {Icon} name
  */
 export function icon(name) {
   return s("svg", { class: "icon", viewBox: "0 0 24 24", "aria-hidden": "true" }, s("path", { d: ICONS[name] }));

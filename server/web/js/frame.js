@@ -5,7 +5,7 @@ import { load, save } from "./storage.js";
 
 /** @typedef {import("./stage.js").Stage} Stage */
 
-/** @type {[string, string, string][]} */
+/** @type {[string, import("./dom.js").Icon, string][]} */
 const THEMES = [
   ["auto", "auto", "Colours as in the system"],
   ["light", "sun", "Light colours"],

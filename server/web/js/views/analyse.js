@@ -37,6 +37,7 @@ export class AnalyseView {
   constructor(app) {
     this.app = app;
     this.title = "Analyse";
+    /** @type {import("../dom.js").Icon} */
     this.icon = "chart";
     this.settings = settings("analyse", {
       engine: false,

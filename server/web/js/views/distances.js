@@ -32,6 +32,7 @@ export class DistancesView {
   constructor(app) {
     this.app = app;
     this.title = "Distances";
+    /** @type {import("../dom.js").Icon} */
     this.icon = "flame";
     this.solo = new Solo(app, () => this.changed());
     /** @type {"change" | "heat" | "off"} */

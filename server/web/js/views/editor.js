@@ -35,6 +35,7 @@ export class EditorView {
   constructor(app) {
     this.app = app;
     this.title = "Editor";
+    /** @type {import("../dom.js").Icon} */
     this.icon = "pencil";
     /** @type {Placement} */
     this.placement = initial(9, 6);

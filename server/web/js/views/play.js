@@ -40,6 +40,7 @@ export class PlayView {
   constructor(app) {
     this.app = app;
     this.title = "Play";
+    /** @type {import("../dom.js").Icon} */
     this.icon = "play";
     this.settings = settings("play", {
       who: "x",

@@ -18,6 +18,7 @@ export class PuzzlesView {
   constructor(app) {
     this.app = app;
     this.title = "Puzzles";
+    /** @type {import("../dom.js").Icon} */
     this.icon = "puzzle";
     this.settings = settings("puzzles", { distance: 4, table: "" });
     this.solo = new Solo(app, () => app.update());

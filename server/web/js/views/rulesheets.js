@@ -25,6 +25,7 @@ export class RulesheetsView {
     this.app = app;
     this.title = "Rulesheets";
     this.short = "Rules";
+    /** @type {import("../dom.js").Icon} */
     this.icon = "rules";
     this.wide = true;
     /** @type {Rulesheet[]} */

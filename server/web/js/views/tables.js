@@ -20,6 +20,7 @@ export class TablesView {
   constructor(app) {
     this.app = app;
     this.title = "Tables";
+    /** @type {import("../dom.js").Icon} */
     this.icon = "table";
     this.wide = true;
     this.size = 9;

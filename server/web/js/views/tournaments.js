@@ -29,6 +29,7 @@ export class TournamentsView {
     this.app = app;
     this.title = "Tournaments";
     this.short = "Matches";
+    /** @type {import("../dom.js").Icon} */
     this.icon = "cup";
     this.wide = true;
     /** @type {Tournament[] | null} */
