@@ -125,6 +125,8 @@ fn unstratified_negation_is_an_error() {
     assert_eq!(network(&game(by_facts)).unwrap_err(), GroundError::NotStratified);
     let by_state = "(<= p (true (on 0)) (not r)) (<= r (true (on 0)) (not p)) (<= (legal you go) p)";
     assert_eq!(network(&game(by_state)).unwrap_err(), GroundError::NotStratified);
+    let by_itself = "(<= p (true (on 0)) (not p)) (<= (legal you go) p)";
+    assert_eq!(network(&game(by_itself)).unwrap_err(), GroundError::NotStratified);
 }
 
 #[test]

@@ -209,15 +209,15 @@ impl<'b, 'a> NetworkBuilder<'b, 'a> {
                 return Err(GroundError::Stopped);
             }
             let is_inside = |atom: u32| component_of[atom as usize] == number;
+            let inside = component.iter().flat_map(|&atom| instances.of(atom).flatten());
+            if inside.into_iter().any(|&(atom, negated)| negated && is_inside(atom)) {
+                return Err(GroundError::NotStratified);
+            }
             if let [atom] = component[..] {
                 if self.chain.kinds[atom] == AtomKind::Derived {
                     self.lits[atom] = self.gate(instances.of(atom));
                 }
                 continue;
-            }
-            let inside = component.iter().flat_map(|&atom| instances.of(atom).flatten());
-            if inside.into_iter().any(|&(atom, negated)| negated && is_inside(atom)) {
-                return Err(GroundError::NotStratified);
             }
             self.unroll(component, &instances)?;
         }
