@@ -121,14 +121,14 @@ fn the_rules_are_given_or_those_of_a_saved_game_or_the_default() {
         assert!(seals(position, "--rules paper"), "{position}");
         assert!(!seals(position, "--rules blocked-goal"), "{position}");
     }
-    // Commands that list or count moves use `paper` by default.
+    // So do commands that list or count moves.
     let lists = |position: &str, words: &str| {
         let moves = env.run(&format!("moves {position} --side 7 --pieces 6 {words}")).success();
         let count = env.run(&format!("perft 1 {position} --side 7 --pieces 6 {words}")).success();
-        assert!(count.ends_with(&format!(": {} lines\n", moves.lines().count())), "{count}");
+        assert!(count.contains(&format!(": {} lines (rules ", moves.lines().count())), "{count}");
         moves.lines().any(|mv| mv == "a1-a3")
     };
-    for (position, default) in [(&start[..], true), ("paper.shg", true), ("blocked.shg", false)] {
+    for (position, default) in [(&start[..], false), ("paper.shg", true), ("blocked.shg", false)] {
         assert_eq!(lists(position, ""), default, "{position}");
         assert!(lists(position, "--rules paper"), "{position}");
         assert!(!lists(position, "--rules blocked-goal"), "{position}");
@@ -189,7 +189,7 @@ fn a_game_is_searched_position_by_position() {
     // A game of a log has its number.
     env.run("match greedy random --side 4 --pieces 3 --games 2 --log games.ndjson --quiet").success();
     let report = env.run("analyse --game games.ndjson --number 2 --nodes 50 --json").success();
-    assert!(serde_json::from_str::<Value>(&report).unwrap()["moves"].as_array().unwrap().len() > 4, "{report}");
+    assert!(serde_json::from_str::<Value>(&report).unwrap()["moves"].as_array().unwrap().len() > 2, "{report}");
     for (words, why) in [
         ("analyse --game games.ndjson --nodes 50", "this is the log of a tournament"),
         ("analyse --game game.shg --lines 2", "cannot be used with"),

@@ -305,11 +305,23 @@ fn compliance(command: &str) -> (Option<i32>, Vec<String>) {
 }
 
 #[test]
+fn a_program_that_seals_goals_is_found() {
+    let program = "python3 -c 'import sys; sys.path.insert(0, \"docs/tutorials\"); import engine; \
+                   engine.Position.value = lambda self, move, behind: 0; engine.Engine(9, 6, 0).run()'";
+    let mut check = Command::new(env!("CARGO_BIN_EXE_sternhalma"));
+    let output = check.args(["ugi", "--compliance", program]).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let line = text.lines().find(|line| line.contains("where another one seals a goal")).unwrap();
+    assert!(line.starts_with("FAILED") && line.contains("it seals the goal of"), "{text}");
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
 fn the_engine_follows_its_protocol() {
     for player in ["base0", "ab-avg", "greedy"] {
         let engine = format!("'{}' ugi --side 5 --pieces 3 --player {player}", env!("CARGO_BIN_EXE_sternhalma"));
         let (code, lines) = compliance(&engine);
-        assert!(lines.len() == 22 && lines.iter().all(|line| line.starts_with("ok ")), "{player}: {lines:#?}");
+        assert!(lines.len() == 23 && lines.iter().all(|line| line.starts_with("ok ")), "{player}: {lines:#?}");
         assert_eq!(code, Some(0));
     }
 }
