@@ -110,7 +110,7 @@ impl TablesArgs {
     /// Returns the remedy for a missing table of a board, and the tables that exist.
     pub fn advice_for_board(&self, board: Board, coverage: Coverage) -> String {
         let whole = Prefix::whole(board);
-        let bytes = Layout::new(whole, Encoding::Byte).file_bytes();
+        let bytes = Layout::new(whole, Encoding::Byte).estimated_file_bytes();
         let mut advice = if bytes <= LARGEST_SUGGESTION {
             let size = HumanBytes(bytes);
             format!("{} builds one ({size})", self.build_command(whole, Encoding::Byte))

@@ -1,7 +1,7 @@
 //! Positions of the two-player game: as text, or in the file of a game.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 
 use anyhow::{Context, Error, Result, bail};
@@ -128,12 +128,17 @@ pub fn read_game(path: &Path) -> Result<GameHistory> {
     Ok(history.expect("the moves of a parsed record are legal"))
 }
 
+/// Reads the beginning of a text, up to a number of bytes.
+fn read_at_most(path: &Path, bytes: u64) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(bytes).read_to_string(&mut text)?;
+    Ok(text)
+}
+
 /// Reads the record of a file.
 pub fn read_record(path: &Path) -> Result<AnnotatedGame> {
-    let mut text = String::new();
-    let read = || File::open(path)?.take(MOST_RECORD_BYTES + 1).read_to_string(&mut text);
-    let bytes = { read }().with_context(|| format!("{}: cannot read", path.display()))?;
-    if bytes as u64 > MOST_RECORD_BYTES {
+    let text = read_at_most(path, MOST_RECORD_BYTES + 1).with_context(|| format!("{}: cannot read", path.display()))?;
+    if text.len() as u64 > MOST_RECORD_BYTES {
         bail!("{}: the file has more than 16 MiB", path.display());
     }
     if text.trim_start().starts_with('{') {

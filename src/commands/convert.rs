@@ -50,7 +50,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         converter = converter.mirrored(mirrored);
     }
     let spec = converter.spec();
-    let file_bytes = spec.layout()?.file_bytes();
+    let file_bytes = spec.layout()?.estimated_file_bytes();
     let form = |mirrored| if mirrored { " (mirrored)" } else { "" };
     status!(
         "converting {}: {} from {}{} to {encoding}{} in {}",

@@ -59,9 +59,9 @@ impl MachineArgs {
     }
 }
 
-/// Returns this machine, with this number of threads and this memory limit in bytes.
-fn this_machine(ctx: &CommandContext, threads: usize, limit: u64, directory: &Path) -> Result<MachineSpec> {
-    // Signals end the measurements in time to remove their files.
+/// Measures this machine, with this number of threads and this memory limit in bytes. Writes to the disk for a moment.
+fn measure_this_machine(ctx: &CommandContext, threads: usize, limit: u64, directory: &Path) -> Result<MachineSpec> {
+    // From here on a signal sets the flag that the observers read, and does not end the process before files are removed.
     ctx.stop()?;
     std::fs::create_dir_all(directory)
         .with_context(|| format!("cannot create the directory {}", directory.display()))?;
@@ -110,7 +110,7 @@ pub fn run_cluster(
     as_json: bool,
 ) -> Result<CommandOutcome> {
     let directory = parent_directory(path);
-    let here = this_machine(ctx, threads, limit, directory)?;
+    let here = measure_this_machine(ctx, threads, limit, directory)?;
     let machine = args.described(here).unwrap_or(here);
     let links = if shared_cores.is_some() { &LOOPBACK[..] } else { &LINKS };
     let plan = ClusterEstimate::new(builder, processes, machine, shared_cores, links, directory, &Stopper(ctx.stop()?))
@@ -189,7 +189,7 @@ pub fn run(
     as_json: bool,
 ) -> Result<CommandOutcome> {
     let spec = plan.spec();
-    let here = this_machine(ctx, threads, limit, parent_directory(plan.path()))?;
+    let here = measure_this_machine(ctx, threads, limit, parent_directory(plan.path()))?;
     let machines: Vec<MachineSpec> = std::iter::once(here).chain(args.described(here)).collect();
     let plans = plan.estimate(&machines, &Stopper(ctx.stop()?)).map_err(interrupted)?;
     if as_json {

@@ -63,7 +63,7 @@ pub fn split(games: Vec<TrainingGame>, percent: u64, seed: u64) -> [Vec<Training
 }
 
 /// Returns the samples of games on a board: the positions with a score that is not a proof, and in which the armies
-/// have not passed each other. No game of [`SelfPlay`](crate::SelfPlay) has others.
+/// have not passed each other. Games of [`SelfPlay`](crate::SelfPlay) end when the armies pass.
 pub fn samples(board: Board, games: &[TrainingGame], distances: &Distances) -> Vec<Sample> {
     // The moves are known, so the rules of the games do not matter.
     let rules = ChineseCheckers::of(GameSetup::new(board), Filter::All);

@@ -74,7 +74,7 @@ impl SelfPlaySetup {
 }
 
 /// The number of draws after which no opening is expected.
-const MAX_DRAWS: usize = 10_000;
+const MAX_ATTEMPTS: usize = 10_000;
 
 /// A game without an opening.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -125,6 +125,13 @@ impl SelfPlay {
         }
         let game = ChineseCheckers::of(setup.game()?, Filter::All);
         let opening = |(index, text): (usize, &String)| match game.opening(text) {
+            // A game of no plies would make no position.
+            Ok(opening) if game.have_passed(&opening.state) => {
+                let reason = sternhalma_ggp::arena::OpeningError::notation(format!(
+                    "the armies of `{text}` have passed each other"
+                ));
+                Err(OpeningsError::Listed { index, reason })
+            }
             Ok(opening) => Ok(opening.state),
             Err(reason) => Err(OpeningsError::Listed { index, reason }),
         };
@@ -216,7 +223,7 @@ impl SelfPlay {
         let first = self.starts[(number % self.starts.len() as u64) as usize];
         let [least, most] = self.setup.opening_plies;
         let mut moves = Vec::new();
-        for _ in 0..MAX_DRAWS {
+        for _ in 0..MAX_ATTEMPTS {
             if stop.load(Relaxed) {
                 return Ok(None);
             }
@@ -230,6 +237,7 @@ impl SelfPlay {
                     break;
                 }
             }
+            // A start without random plies is taken as it is.
             if plies == 0 || state.outcome().is_none() && !self.game.have_passed(&state) {
                 return Ok(Some(state));
             }

@@ -206,7 +206,7 @@ impl<'a> Calibrator<'a> {
     pub fn estimate(&mut self, machine: MachineSpec, out_of_core: OutOfCore) -> Result<BuildEstimate> {
         let params = out_of_core.map(|(params, _)| params);
         let spec = self.options.spec;
-        let table_bytes = spec.layout()?.file_bytes();
+        let table_bytes = spec.layout()?.estimated_file_bytes();
         let needed = self.options.memory_with(machine.cores);
         let symmetric = self.options.symmetry().is_some() && (params.is_none() || spec.mirrored);
         let [large, small] = smaller_prefixes(spec.prefix, symmetric);

@@ -107,9 +107,13 @@ fn params_for(spec: TableSpec, threads: usize, limit: u64, least_fixed: usize) -
     enough.or(candidates.iter().max_by_key(|params| params.spill_bytes)).copied()
 }
 
+/// The share of the memory limit that the slices of a thread may have, as a divisor. Larger slices take less time, and
+/// leave less memory for spilled states.
+const SLICES_SHARE: u64 = 64;
+
 /// Returns the number of pieces of the largest slices that a build within `limit` bytes uses.
 fn max_slice_pieces(prefix: Prefix, limit: u64) -> usize {
-    Expander::slice_pieces_within(prefix, MAX_SLICES_BYTES.min(limit / 64))
+    Expander::slice_pieces_within(prefix, MAX_SLICES_BYTES.min(limit / SLICES_SHARE))
 }
 
 /// Returns the same parameters with all remaining memory for spilled states,

@@ -91,15 +91,15 @@ pub(super) fn decode(
     streams.iter().all(BitReader::is_finished)
 }
 
-/// Streams that are written or read.
+/// Streams that are written or read. Both share the code of a segment, so that they cannot differ.
 trait Streams {
-    /// Writes the lowest `count` bits and returns them, or reads that many bits.
-    fn transfer(&mut self, stream: usize, bits: u64, count: u32) -> u64;
+    /// Writes `bits`, of which none is above the lowest `count`, and returns them, or reads that many bits.
+    fn code_bits(&mut self, stream: usize, bits: u64, count: u32) -> u64;
 }
 
 impl Streams for [BitWriter; STREAMS] {
     #[inline(always)]
-    fn transfer(&mut self, stream: usize, bits: u64, count: u32) -> u64 {
+    fn code_bits(&mut self, stream: usize, bits: u64, count: u32) -> u64 {
         self[stream].push(bits, count);
         bits
     }
@@ -107,7 +107,7 @@ impl Streams for [BitWriter; STREAMS] {
 
 impl Streams for [BitReader; STREAMS] {
     #[inline(always)]
-    fn transfer(&mut self, stream: usize, _: u64, count: u32) -> u64 {
+    fn code_bits(&mut self, stream: usize, _: u64, count: u32) -> u64 {
         self[stream].take(count)
     }
 }
@@ -168,7 +168,7 @@ fn transfer_word(streams: &mut impl Streams, word: u64, unknown: u64, likely: u6
     while uncertain != 0 {
         let at = uncertain.trailing_zeros();
         let class = (counts[0] >> at & 1) | (counts[1] >> at & 1) << 1 | (counts[2] >> at & 1) << 2;
-        bits |= streams.transfer(class as usize, word >> at & 1, 1) << at;
+        bits |= streams.code_bits(class as usize, word >> at & 1, 1) << at;
         uncertain &= uncertain - 1;
     }
     bits
@@ -177,16 +177,16 @@ fn transfer_word(streams: &mut impl Streams, word: u64, unknown: u64, likely: u6
 /// Transfers a word with few set bits: a flag that it is not zero, a flag for each byte, and these bytes.
 #[inline(always)]
 fn deviations(streams: &mut impl Streams, stream: usize, word: u64) -> u64 {
-    if streams.transfer(stream, (word != 0).into(), 1) == 0 {
+    if streams.code_bits(stream, (word != 0).into(), 1) == 0 {
         return 0;
     }
     let bytes = word.to_le_bytes();
     let flags = (0..8).fold(0, |flags, i| flags | u64::from(bytes[i] != 0) << i);
-    let mut flags = streams.transfer(stream + 1, flags, 8);
+    let mut flags = streams.code_bits(stream + 1, flags, 8);
     let mut out = [0; 8];
     while flags != 0 {
         let i = flags.trailing_zeros() as usize & 7;
-        out[i] = streams.transfer(stream + 2, bytes[i].into(), 8) as u8;
+        out[i] = streams.code_bits(stream + 2, bytes[i].into(), 8) as u8;
         flags &= flags - 1;
     }
     u64::from_le_bytes(out)

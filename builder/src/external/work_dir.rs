@@ -60,6 +60,7 @@ impl MemberId {
     }
 }
 
+/// The fingerprint of a manifest contains this text, so another text would make the work directories of clusters useless.
 impl fmt::Display for MemberId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "process {} of {}", self.process, self.processes)

@@ -61,13 +61,19 @@ pub(crate) fn scatter<S: Simd>(
     add(buffer, 0);
 }
 
-/// Marks the contexts of a group that must be expanded: the sets with the pieces `upper` and
-/// `lower` pieces below `cell` whose pattern in the row of `cell` is not greater than its mirror
-/// image. The rows above must be symmetric.
-pub(crate) fn mark_expanded(runs: &MirroredRuns, upper: CellSet, cell: Cell, lower: usize, marks: &mut Vec<u64>) {
+/// Marks the contexts of a group that must be expanded: the sets that consist of `upper` and of `lower_pieces` pieces
+/// below `lowest_upper`, the lowest cell of `upper`, and whose pattern in the row of that cell is not greater than its
+/// mirror image. The rows above must be symmetric.
+pub(crate) fn mark_expanded(
+    runs: &MirroredRuns,
+    upper: CellSet,
+    lowest_upper: Cell,
+    lower_pieces: usize,
+    marks: &mut Vec<u64>,
+) {
     marks.clear();
-    marks.resize(words_for(choose(cell.index(), lower)), 0);
-    runs.smaller_patterns(upper, cell, lower, |contexts| {
+    marks.resize(words_for(choose(lowest_upper.index(), lower_pieces)), 0);
+    runs.smaller_patterns(upper, lowest_upper, lower_pieces, |contexts| {
         let len = contexts.end - contexts.start;
         (0..len).step_by(64).for_each(|offset| or_at(marks, contexts.start + offset, low_mask(len - offset)));
     });

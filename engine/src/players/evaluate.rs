@@ -99,15 +99,15 @@ impl MoveEvaluator<ChineseCheckers> for TableForesight {
     }
 }
 
-/// The difference of the mean rows from the home area, with rows in the area
+/// The difference of the mean rows to the goal, with rows of the goal
 /// counted as 0 [Roschke and Sturtevant 2013, section 4.1: "average
 /// position"].
 #[derive(Clone, Debug)]
 pub struct MeanRow {
     /// The cells of each row, in goal order.
     rows: Vec<CellSet>,
-    /// The last row of the home area.
-    home_rows: usize,
+    /// The last row with a cell of the goal.
+    goal_rows: usize,
     pieces: f64,
 }
 
@@ -119,15 +119,14 @@ impl MeanRow {
         let rows = (0..geometry.cells()).map(sternhalma_data::Cell::new).map(|cell| geometry.row_of(cell));
         let mut rows: Vec<CellSet> = rows.collect();
         rows.dedup();
-        MeanRow { rows, home_rows: geometry.row(last), pieces: game.board().pieces() as f64 }
+        MeanRow { rows, goal_rows: geometry.row(last), pieces: game.board().pieces() as f64 }
     }
 
+    /// Returns the mean number of rows between the pieces of a player and its goal; smaller is better.
     fn mean(&self, game: &ChineseCheckers, state: &GameState, player: Side) -> f64 {
-        let board = game.board();
-        let goal = sternhalma_data::State::goal(board).cells();
-        let army = sternhalma_data::State::from_army(board, player, state.army(player)).cells() - goal;
-        let rows = self.rows.iter().enumerate().skip(self.home_rows + 1);
-        let sum: usize = rows.map(|(row, cells)| (row - self.home_rows) * (army & *cells).len()).sum();
+        let army = sternhalma_data::State::from_army(game.board(), player, state.army(player)).cells();
+        let rows = self.rows.iter().enumerate().skip(self.goal_rows + 1);
+        let sum: usize = rows.map(|(row, cells)| (row - self.goal_rows) * (army & *cells).len()).sum();
         sum as f64 / self.pieces
     }
 }

@@ -242,7 +242,8 @@ impl Reader<'_> {
         self.take().map(i16::from_le_bytes)
     }
 
-    fn hidden(&mut self, hidden: usize) -> Result<HiddenSums, WeightsError> {
+    /// Reads a number per hidden unit. Units that the file lacks have 0.
+    fn per_unit(&mut self, hidden: usize) -> Result<HiddenSums, WeightsError> {
         let mut numbers = [0; MOST_HIDDEN];
         numbers[..hidden].iter_mut().try_for_each(|number| self.number().map(|read| *number = read))?;
         Ok(numbers)
@@ -250,12 +251,12 @@ impl Reader<'_> {
 
     fn network(&mut self, board: Board, hidden: usize) -> Result<NetworkWeights, WeightsError> {
         let scale = i32::from_le_bytes(self.take()?);
-        let inputs = (0..2 * board.cells()).map(|_| self.hidden(hidden)).collect::<Result<Vec<_>, _>>()?;
+        let inputs = (0..2 * board.cells()).map(|_| self.per_unit(hidden)).collect::<Result<Vec<_>, _>>()?;
         let network = NetworkWeights {
             scale,
             inputs,
-            biases: self.hidden(hidden)?,
-            outputs: [self.hidden(hidden)?, self.hidden(hidden)?],
+            biases: self.per_unit(hidden)?,
+            outputs: [self.per_unit(hidden)?, self.per_unit(hidden)?],
             bias: self.number()?,
         };
         network.check(board.pieces())?;

@@ -68,6 +68,7 @@ impl<'a> Parser<'a> {
         let place = self.cursor;
         let result = parse_result(self.word()).ok_or_else(|| place.expected("a move, a comment or a result"))?;
         let drawn = || played.is_over().then_some(Outcome::Draw);
+        // `*` is always allowed, also after moves that end the game. Any other result agrees with the tag and the moves.
         let by_rules = end.outcome().or_else(drawn).filter(|_| result.is_some()).map(Some);
         for (other, source_of_other) in [(setup.result, "the tag `Result` is"), (by_rules, "the moves end with")] {
             if let Some(other) = other.filter(|&other| other != result) {

@@ -178,7 +178,8 @@ pub trait Game: Sync {
     }
 }
 
-/// A state as a step of a search reads it: a state of the game, or as much of one as others that play it show.
+/// A state as a step of a search reads it: a whole state, or a view of a lane among others, which answers the questions of
+/// a search without a `Game::State` ([`whole`](SearchState::whole) is `None`).
 ///
 /// The methods return what those of the same name of [`Game`] return. A search reads states of both kinds in one tree.
 pub trait SearchState<G: Game> {

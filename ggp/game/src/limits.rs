@@ -11,8 +11,8 @@ use crate::game::Game;
 pub struct Limits {
     /// The number of simulations of a Monte-Carlo search.
     pub playouts: Option<u64>,
-    /// The number of states whose moves are generated, in tree or playout. A
-    /// simulation that ends inside the tree generates none, and counts as one.
+    /// The number of states whose moves are generated, in tree or playout, or of simulations if that is larger: a search
+    /// whose simulations all end inside the tree generates none, and ends too.
     pub expansions: Option<u64>,
     /// The depth of a depth-first search, in plies.
     pub depth: Option<u32>,
@@ -95,8 +95,8 @@ pub struct SearchStats {
 }
 
 impl SearchStats {
-    /// Returns the number that counts against a limit of expansions. Simulations
-    /// that end inside the tree expand nothing, and count as one each.
+    /// Returns the number that counts against a limit of expansions: the larger one of expansions and simulations, so
+    /// that a search whose simulations all end inside the tree ends too.
     #[inline]
     pub fn expansions_counted(&self) -> u64 {
         self.expansions.max(self.playouts)

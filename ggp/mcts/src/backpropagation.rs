@@ -17,12 +17,14 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         self.config.length_bonus.apply(&mut simulation.rewards, length);
         self.back_up(&simulation, game.roles());
         if let Some(node) = simulation.proved {
+            // A solver has no length bonus (`MctsConfig::solver`), so these are the rewards of the game.
             self.tree.prove(&simulation.path, &simulation.edges, node, &simulation.rewards);
         }
         if let Some(rewards) = &mut self.node_rewards {
             rewards.learn(&self.tree, &simulation.path, &simulation.edges, &simulation.rewards);
         }
-        // A new node has seen only the moves after it.
+        // Up to here the nodes of the path pair with its edges. No edge leaves the new node, but selection learns there too,
+        // from the moves after it.
         simulation.path.extend(simulation.added);
         if Self::RECORDS {
             self.count_memory();

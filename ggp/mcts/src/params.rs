@@ -38,7 +38,8 @@ impl ParameterId {
         }
     }
 
-    /// Sets the parameter to a value. A value of another kind than the parameter's changes nothing.
+    /// Sets the parameter to a value. A value of another kind than the parameter's leaves the default of the component;
+    /// for `ref` it means that no node's AMAF values are used.
     #[inline]
     pub fn apply(self, value: ParameterValue, overrides: &mut ParamOverrides) {
         match self {

@@ -1,4 +1,6 @@
 //! The driver of simulations whose states are stepped together.
+//!
+//! A *phase* is a step of the fixed cycle in which control passes between roles. Lanes in one phase share a smaller circuit.
 
 use sternhalma_gdl::network::{LANES, LaneGame, LaneStates, LaneView, NetworkState, Seats};
 
@@ -67,7 +69,8 @@ impl<'a> LaneDriver<'a> {
             || self.new.iter().any(|new| !new.is_empty())
     }
 
-    /// Seats a simulation that begins at `root`, which is not terminal.
+    /// Seats a simulation at an empty seat. It begins at `root`, which is not terminal; in the round of its phase
+    /// [`SeatSearch::root`] of the seat must return the same state.
     pub fn seat(&mut self, seat: usize, root: &NetworkState) {
         self.phases[seat] = self.game.phase_of(root);
         self.seats = self.seats.max(seat + 1);

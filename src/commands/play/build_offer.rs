@@ -28,7 +28,7 @@ const MEASURED_STATES: u64 = 12_000_000;
 pub fn offer_table(ctx: &CommandContext, board: Board) -> Result<bool> {
     let prefix = suggested_table(board);
     let path = ctx.tables.directory()?.default_path(prefix, Encoding::Byte);
-    let bytes = Layout::new(prefix, Encoding::Byte).file_bytes();
+    let bytes = Layout::new(prefix, Encoding::Byte).estimated_file_bytes();
     let planned = TableBuilder::new(prefix).memory_limit(memory_limit(None)).plan(&path);
     let plan = match planned.and_then(|plan| plan.check().map(|()| plan)) {
         Ok(plan) => plan,

@@ -33,8 +33,9 @@ pub fn run(
 }
 
 /// Returns the names of the selected games with the options of their tournaments. The options on
-/// the command line, `flags`, override those of the file, `series`. Games without a rulesheet are
-/// reported and skipped.
+/// the command line, `flags`, override those of the file, `series`. The limits are those of the flags, or, with `--time`
+/// without a value, the clocks of the file, never both; games with a clock are not played in lock step. Games without a
+/// rulesheet are reported and skipped.
 fn selected_games(
     args: &PlayArgs,
     mut flags: TournamentOptions,

@@ -41,7 +41,7 @@ use sternhalma_data::{Cell, Prefix, Rank};
 use group::{ContextGroup, GroupScratch};
 pub(crate) use layer::LayerBitmaps;
 use reduced::ReducedScratch;
-use tables::{GroupTables, slice_words};
+use tables::{GroupTables, lower_cells, slice_words};
 
 /// The largest size of all slices of a group, so that they fit in a core's L2 cache.
 pub(crate) const MAX_SLICES_BYTES: u64 = 5 << 18;
@@ -92,7 +92,7 @@ impl Expander {
     pub fn slice_pieces_within(prefix: Prefix, max_bytes: u64) -> usize {
         let context_pieces = prefix.board().pieces() - 1;
         let bytes = |slice_pieces: usize| {
-            let room = prefix.within() - (context_pieces - slice_pieces);
+            let room = lower_cells(prefix, slice_pieces);
             binomial(room, slice_pieces).map_or(u64::MAX, |contexts| contexts / 8) * prefix.board().cells() as u64
         };
         (1..context_pieces).rev().find(|&slice_pieces| bytes(slice_pieces) <= max_bytes).unwrap_or(1)
@@ -100,7 +100,7 @@ impl Expander {
 
     /// Returns an upper bound of the memory of an expander, in bytes.
     pub fn memory(prefix: Prefix, slice_pieces: usize) -> u64 {
-        let room = prefix.within() - (prefix.board().pieces() - 1 - slice_pieces);
+        let room = lower_cells(prefix, slice_pieces);
         let masks = 8 * prefix.board().cells() * slice_words(choose(room, slice_pieces));
         masks as u64 + choose(room, slice_pieces - 1) * (64 + 16 * slice_pieces as u64)
     }
@@ -113,14 +113,16 @@ impl Expander {
 
     /// Returns an upper bound of the memory of an [`ExpanderScratch`], in bytes.
     pub fn scratch_memory(prefix: Prefix, slice_pieces: usize) -> u64 {
-        let room = prefix.within() - (prefix.board().pieces() - 1 - slice_pieces);
-        (8 * prefix.board().cells() * (slice_words(choose(room, slice_pieces)) + 1) + (16 << 10)) as u64
+        let room = lower_cells(prefix, slice_pieces);
+        // The slices, each with a word beyond its end, and small buffers.
+        let slices = 8 * prefix.board().cells() * (slice_words(choose(room, slice_pieces)) + 1);
+        (slices + (16 << 10)) as u64
     }
 
     /// Returns an upper bound of the memory that an [`ExpanderScratch`] needs in addition for bitmaps
     /// by reduced rank, in bytes.
     pub fn reduced_scratch_memory(prefix: Prefix, slice_pieces: usize) -> u64 {
-        let room = prefix.within() - (prefix.board().pieces() - 1 - slice_pieces);
+        let room = lower_cells(prefix, slice_pieces);
         // The lower block by rank, a permuted part of it, and the parts.
         choose(room, slice_pieces + 1) / 4 + (64 << 10)
     }

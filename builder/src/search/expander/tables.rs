@@ -50,7 +50,7 @@ impl GroupTables {
             "a context of {context_pieces} pieces has no {slice_pieces} lower pieces"
         );
         // The cells that the lower pieces can take if the upper pieces are the last ones.
-        let room = prefix.within() - (context_pieces - slice_pieces);
+        let room = lower_cells(prefix, slice_pieces);
         GroupTables {
             prefix,
             slice_pieces,
@@ -75,6 +75,12 @@ pub(super) fn slice_words(contexts: u64) -> usize {
     }
 }
 
+/// Returns the number of cells on which the lower pieces of a context can stand: those that are left if the upper pieces
+/// stand on the highest cells.
+pub(super) fn lower_cells(prefix: Prefix, slice_pieces: usize) -> usize {
+    prefix.within() - (prefix.board().pieces() - 1 - slice_pieces)
+}
+
 /// Returns for each cell a mask with one bit per set of `slice_pieces` cells
 /// below `room`, which is set if the set contains the cell.
 fn occupancy_masks(board: Board, slice_pieces: usize, room: usize) -> Vec<Vec<u64>> {
@@ -89,6 +95,9 @@ fn occupancy_masks(board: Board, slice_pieces: usize, room: usize) -> Vec<Vec<u6
     occupied
 }
 
+/// Returns a triangle per set of the pieces of a lower block above its two lowest ones, by the rank of the set. The bits
+/// of the slices are in the same order, so a triangle, of `apex` bits for each lower cell, begins where the one before
+/// ends.
 fn triangles(slice_pieces: usize, room: usize) -> Vec<StateTriangle> {
     let mut bit = 0;
     let sets = States::of_ranks(slice_pieces - 1, 0..choose(room, slice_pieces - 1));

@@ -197,6 +197,11 @@ impl Walk<'_> {
     }
 
     /// Visits the states of a run with these lowest pieces, which are in one group of lanes.
+    ///
+    /// The context of a state is the class of its known neighbors followed by the digits, base 6, of the three neighbors
+    /// with the lowest piece moved, relative to `base`: the least known distance with another piece moved, or else the
+    /// least of those three. Without any known neighbor the context is `FIRST` and `base` the previous distance, which is
+    /// 0 for the first state of a block: `distances` begins at `ROW`.
     #[inline(always)]
     fn visit_lanes(
         &mut self,

@@ -219,7 +219,9 @@ impl Runs {
         self.cells[2..] == other.cells[2..]
     }
 
-    /// Returns the number of states of the slice.
+    /// Returns the number of states of the slice: those that differ only in the two lowest pieces, a *triangle* of the
+    /// glossary. With fewer than three pieces it is an upper bound, as if the next piece stood on `NO_CELL`, so that the
+    /// only slice ends in no block.
     #[inline]
     pub fn slice_states(&self) -> usize {
         let third = usize::from(if self.pieces < 3 { NO_CELL } else { self.cells[2] });

@@ -203,11 +203,12 @@ impl Layout {
         (HEADER_BYTES as u64 + tables).next_multiple_of(DATA_ALIGNMENT)
     }
 
-    /// Returns the size of the file, with a provenance of ordinary length.
+    /// Returns an estimate of the size of the file before it is written: with the most layers, and a provenance of
+    /// ordinary length.
     ///
     /// For encodings with compressed blocks the size is an estimate: as many bits per stored state as known tables
     /// take with small blocks, 1.25 for [`Encoding::Zstd`] and 0.875 for [`Encoding::Ans`].
-    pub fn file_bytes(&self) -> u64 {
+    pub fn estimated_file_bytes(&self) -> u64 {
         let data = match self.encoding {
             Encoding::Zstd(_) => self.stored_states().div_ceil(32) * 5,
             Encoding::Ans(_) => self.stored_states().div_ceil(64) * 7,

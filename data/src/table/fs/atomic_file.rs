@@ -26,7 +26,7 @@ pub struct AtomicFile {
     /// The offset of the next bytes.
     at: u64,
     /// Whether the file remains under its temporary name if the value is dropped.
-    keep: bool,
+    is_kept: bool,
 }
 
 impl AtomicFile {
@@ -41,8 +41,8 @@ impl AtomicFile {
         Ok(AtomicFile::new(file_system, path, file, false))
     }
 
-    /// Continues a file that [`keep`](AtomicFile::keep) or a killed process left. The file is kept if
-    /// the value is dropped.
+    /// Continues a file that an earlier [`keep`](AtomicFile::keep) has made durable. The file is kept if the value is
+    /// dropped.
     ///
     /// # Errors
     /// If there is no such file, or another process is writing it.
@@ -51,7 +51,12 @@ impl AtomicFile {
         Ok(AtomicFile::new(file_system, path, file, true))
     }
 
-    fn new(file_system: &Arc<dyn FileSystem>, path: &Path, file: Box<dyn RandomAccessFile>, keep: bool) -> AtomicFile {
+    fn new(
+        file_system: &Arc<dyn FileSystem>,
+        path: &Path,
+        file: Box<dyn RandomAccessFile>,
+        is_kept: bool,
+    ) -> AtomicFile {
         let temporary = AtomicFile::temporary_path(path);
         AtomicFile {
             file_system: Arc::clone(file_system),
@@ -59,7 +64,7 @@ impl AtomicFile {
             temporary,
             file: Some(file),
             at: 0,
-            keep,
+            is_kept,
         }
     }
 
@@ -69,9 +74,9 @@ impl AtomicFile {
     /// If the operating system refuses.
     pub fn keep(&mut self) -> io::Result<()> {
         self.file().sync()?;
-        if !self.keep {
+        if !self.is_kept {
             self.file_system.sync_directory(parent_directory(&self.path))?;
-            self.keep = true;
+            self.is_kept = true;
         }
         Ok(())
     }
@@ -133,7 +138,7 @@ impl Seek for AtomicFile {
 
 impl Drop for AtomicFile {
     fn drop(&mut self) {
-        if self.file.take().is_some() && !self.keep {
+        if self.file.take().is_some() && !self.is_kept {
             // Nothing can be done about a file that cannot be removed.
             let _ = self.file_system.remove(&self.temporary);
         }

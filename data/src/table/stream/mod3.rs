@@ -50,6 +50,7 @@ impl Window<'_> {
     const EMPTY: Window<'static> = Window { bytes: Cow::Borrowed(&[]), ranks: 0..0 };
 }
 
+/// `enter_window` loads an empty window again, so that clones of streams are small.
 impl Clone for Window<'_> {
     fn clone(&self) -> Self {
         match self.bytes {

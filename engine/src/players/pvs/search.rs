@@ -327,8 +327,10 @@ impl<'a> PvsSearch<'a> {
     /// Returns the value of a node whose children are leaves, for its mover, and
     /// its best move. The moves of the node start at index `first` of `moves`.
     ///
-    /// The distance after a move is looked up only if its lower bound permits a
-    /// value above alpha, and the child is evaluated only if the distance does.
+    /// The distance after a move is looked up only if the bound of the move permits a value above the best one so far,
+    /// and the child is evaluated only if the distance does. The best value begins at the bound of the moves that cannot
+    /// exceed alpha, so the result is a bound of those too. The order of a move is its bound here; the move of the table is
+    /// always evaluated, first.
     fn of_leaves(
         &mut self,
         node: &SearchNode,

@@ -48,6 +48,8 @@ impl RowTable {
         &self.words[row as usize * self.arity..][..self.arity]
     }
 
+    /// Returns 1 plus the place of the row among all facts. Times are therefore unique and grow; joins compare them, so
+    /// that they find each combination once.
     #[inline]
     pub fn time(&self, row: u32) -> u32 {
         self.times[row as usize]

@@ -93,12 +93,13 @@ impl PartBuild<'_> {
         let parts = self.sent_parts(sources, processes, found);
         let _locks = self.lock_homes(&parts)?;
         let votes = self.inbox.voting.ask(&self.exchange, &self.moved_layers(&parts)?)?;
+        // Only process 0 and its keeper have recorded commits. The longer record is the last one.
         let committed = votes.iter().map(|vote| &vote.committed).max_by_key(|committed| committed.len());
         let committed = committed.expect("there is a process");
         let moved: Vec<&MovedPart> = votes.iter().flat_map(|vote| &vote.parts).collect();
         for (distance, sums) in committed.iter().enumerate() {
-            let is_other = |part: &&&MovedPart| part.layers.get(distance).map(|(_, sum)| sum) != sums.get(part.owner);
-            if let Some(part) = moved.iter().find(is_other) {
+            let differs = |part: &&&MovedPart| part.layers.get(distance).map(|(_, sum)| sum) != sums.get(part.owner);
+            if let Some(part) = moved.iter().find(differs) {
                 return Err(ClusterError::OtherPart { process: part.owner, distance }.into());
             }
         }
@@ -111,8 +112,9 @@ impl PartBuild<'_> {
             }
             self.exchange.barrier()?;
             let layer = self.write_moved(distance as u32, self.moved_summary(&moved, distance))?;
+            // The vote also waits until all processes have written the layer.
             let votes = self.inbox.voting.ask(&self.exchange, &PartOfLayer::of(&layer))?;
-            if self.commits() {
+            if self.records_commits() {
                 let sums: Vec<u64> = votes.iter().map(|part| part.checksum).collect();
                 self.work.commit(distance as u32, &sums)?;
             }

@@ -266,15 +266,16 @@ impl ClusterProcess<'_> {
     }
 }
 
-/// Removes the files of other processes, whose layers are no longer needed, unless one of them is running.
+/// Removes the files of other processes, whose layers are no longer needed. Skips processes that are running.
 fn remove_parts(storage: &Arc<dyn FileSystem>, work_dir: &Path, members: &[MemberId]) -> Result<()> {
     for member in members {
         let dir = work_dir.join(member.directory_name());
         match LockedDir::open(storage, &dir) {
             Err(BuilderError::WorkDirInUse { .. }) => {}
             locked => {
+                let locked = locked?;
                 // The manifest is removed last, so that an interrupted removal is repeated.
-                locked?.clear()?;
+                locked.clear()?;
                 std::fs::remove_dir_all(&dir).map_err(BuilderError::file(&dir, "remove"))?;
             }
         }
@@ -333,8 +334,9 @@ impl PartBuild<'_> {
         (self.me() + self.exchange.processes() - 1) % self.exchange.processes()
     }
 
-    /// Returns whether this process writes manifests of layers: process 0, and the one that keeps its second copies.
-    fn commits(&self) -> bool {
+    /// Returns whether this process writes the checksums of committed layers: process 0, and the one that keeps its second
+    /// copies.
+    fn records_commits(&self) -> bool {
         self.me() == 0 || (self.has_copies() && self.ward() == 0)
     }
 

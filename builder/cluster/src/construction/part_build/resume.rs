@@ -87,7 +87,7 @@ impl PartBuild<'_> {
             self.work.count_resume()?;
         }
         for (distance, parts) in (0..).zip(committed) {
-            if self.commits() && self.work.committed(distance)?.is_none() {
+            if self.records_commits() && self.work.committed(distance)?.is_none() {
                 self.work.commit(distance, parts)?;
             }
         }

@@ -47,7 +47,7 @@ impl PartBuild<'_> {
             let (layer, copy, report) = self.next_layer(&mut search, distance, &copies)?;
             let votes = self.inbox.voting.ask(&self.exchange, &(PartOfLayer::of(&layer), report))?;
             let (votes, reports): (Vec<PartOfLayer>, Vec<LayerReport>) = votes.into_iter().unzip();
-            if self.commits() {
+            if self.records_commits() {
                 let parts: Vec<u64> = votes.iter().map(|part| part.checksum).collect();
                 self.work.commit(distance, &parts)?;
             }

@@ -314,10 +314,12 @@ impl<'r> TreeBuilder<'_, 'r, '_, '_> {
 
     fn condition(&mut self, literal: &'r Literal, env: &Env<'r>) -> Option<u32> {
         match literal {
-            Literal::Holds(atom) if self.sheet.is_open(&atom.name, atom.args.len()) => match self.words(atom, env) {
-                Some(words) => self.relation(&atom.name, &words),
-                None => Some(self.builder.leaf(Lit::FALSE)),
-            },
+            Literal::Holds(atom) if self.sheet.is_open(&atom.name, atom.args.len()) => {
+                match self.ground_args(atom, env) {
+                    Some(words) => self.relation(&atom.name, &words),
+                    None => Some(self.builder.leaf(Lit::FALSE)),
+                }
+            }
             Literal::Or(_, parts) => {
                 let mut alternatives = Vec::new();
                 for part in parts {
@@ -351,7 +353,7 @@ impl<'r> TreeBuilder<'_, 'r, '_, '_> {
     }
 
     fn atom_truth(&mut self, atom: &'r Atom, env: &Env<'r>) -> Lit {
-        let words = self.words(atom, env);
+        let words = self.ground_args(atom, env);
         let Some(words) = words else { return Lit::FALSE };
         let Some(found) = self.sheet.atom(&atom.name, &words) else { return Lit::FALSE };
         if !self.sheet.is_dynamic(&atom.name, words.len()) {
@@ -360,7 +362,8 @@ impl<'r> TreeBuilder<'_, 'r, '_, '_> {
         self.wires.signal(self.wires.lits[found as usize], &mut self.builder)
     }
 
-    fn words(&mut self, atom: &Atom, env: &Env<'r>) -> Option<Vec<u32>> {
+    /// Returns the arguments of an atom, or `None` if one has an unbound variable or is no term of the sheet.
+    fn ground_args(&mut self, atom: &Atom, env: &Env<'r>) -> Option<Vec<u32>> {
         atom.args.iter().map(|arg| self.sheet.make(arg, env)).collect()
     }
 
@@ -416,7 +419,7 @@ impl<'r> TreeBuilder<'_, 'r, '_, '_> {
     fn ways(&mut self, part: &'r Literal, env: &Env<'r>) -> Option<Vec<Env<'r>>> {
         let mut found = Vec::new();
         match part {
-            Literal::Holds(atom) if self.words(atom, env).is_none() => {
+            Literal::Holds(atom) if self.ground_args(atom, env).is_none() => {
                 self.join(&[atom], env.clone(), &mut found)?;
             }
             Literal::Or(_, parts) => {

@@ -276,9 +276,8 @@ impl<'a> Simplifier<'a> {
         lits.dedup();
     }
 
-    /// Returns a set of moves exactly one of which is played according to a
-    /// literal.
-    fn one_of(&self, lit: Lit) -> Option<Vec<usize>> {
+    /// Returns a set of moves of which at least one is played according to a literal.
+    fn any_played(&self, lit: Lit) -> Option<Vec<usize>> {
         let parts = self.gates.literals(lit.node()).filter(|_| lit.is_inverted())?;
         parts.iter().map(|&part| self.played(part, true)).collect()
     }
@@ -287,7 +286,11 @@ impl<'a> Simplifier<'a> {
     /// other literals, and drops literals that all of them need.
     fn narrow(&mut self, lits: &mut Vec<Lit>) {
         for lit in lits.clone() {
-            let Some(moves) = self.one_of(lit) else { continue };
+            // A literal that was dropped follows from the others.
+            if !lits.contains(&lit) {
+                continue;
+            }
+            let Some(moves) = self.any_played(lit) else { continue };
             let possible = |mv: usize| {
                 let needs = &self.facts.needs[mv];
                 !lits.iter().any(|&other| needs.iter().any(|&need| self.facts.exclude(need, other)))
