@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand::SeedableRng;
-use sternhalma_data::{Board, Position};
+use sternhalma_data::{Board, Position, RuleSet};
 use sternhalma_engine::players::FarthestMix;
 use sternhalma_engine::{ChineseCheckers, Distances, Filter, Roster};
 use sternhalma_ggp::mcts::{MoveHistory, Playout};
@@ -26,7 +26,7 @@ fn perft(c: &mut Criterion) {
 
 /// Forward playouts from the initial state to the end, as base0 plays them.
 fn playouts(c: &mut Criterion) {
-    let game = ChineseCheckers::new(Board::new(9, 6).unwrap(), Filter::Forward);
+    let game = ChineseCheckers::new(Board::new(9, 6).unwrap(), Filter::Forward).with_rules(RuleSet::Paper);
     let run = || {
         let mut rng = Rng::seed_from_u64(17);
         let mut policy = FarthestMix::new(0.17);
@@ -52,7 +52,7 @@ fn playouts(c: &mut Criterion) {
 fn search(c: &mut Criterion) {
     let distances = Distances::new(Arc::new(support::table()));
     let board = distances.board();
-    let game = ChineseCheckers::new(board, Filter::All);
+    let game = ChineseCheckers::new(board, Filter::All).with_rules(RuleSet::Paper);
     let roster = Roster::built_in();
     for name in ["base0", "heur0", "end0", "ab-lookup"] {
         let player = roster.config(name).unwrap().prepare(game.setup(), Some(&distances)).unwrap();

@@ -37,7 +37,7 @@ fn permitted_moves(paper: &ChineseCheckers, blocked: &ChineseCheckers, plies: us
 fn main() -> Result<(), BoardError> {
     for pieces in [6, 10] {
         let board = Board::new(9, pieces)?;
-        let paper = ChineseCheckers::new(board, Filter::All);
+        let paper = ChineseCheckers::new(board, Filter::All).with_rules(RuleSet::Paper);
         let blocked = ChineseCheckers::new(board, Filter::All).with_rules(RuleSet::NEWEST);
         let mut rng = Rng::seed_from_u64(1);
         let longest = PLIES[PLIES.len() - 1];

@@ -20,7 +20,9 @@ arguments = parser.parse_args()
 
 board = sternhalma.Board(arguments.side, arguments.pieces)
 players = {"search": "heur0", "playouts": "base0", "greedy": "greedy"}
-results = sternhalma.tournament(players, board=board, table="estimate", games=arguments.games, nodes=200, log=arguments.log)
+results = sternhalma.tournament(
+    players, board=board, table="estimate", games=arguments.games, nodes=200, log=arguments.log
+)
 print(results)
 
 games = results.games()

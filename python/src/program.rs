@@ -126,7 +126,10 @@ impl Program {
                 let mut legal = Vec::new();
                 game.legal(state, role, &mut legal);
                 let text = action_text(game.geometry(), action);
-                legal.contains(&action).then_some((text.clone(), spent)).ok_or_else(|| FaultKind::Illegal.fault(text))
+                let why =
+                    action.and_then(|mv| game.why_forbidden(state, mv)).map_or(String::new(), |why| format!(": {why}"));
+                let fault = || FaultKind::Illegal.fault(format!("{text}{why}"));
+                legal.contains(&action).then(|| (text.clone(), spent)).ok_or_else(fault)
             });
             let (text, spent) = chosen.map_err(|fault| program_error(self.command.text(), &fault))?;
             Ok::<_, PyErr>((text, spent, player.value()))

@@ -8,7 +8,7 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArra
 use pyo3::exceptions::{PyOverflowError, PyRuntimeWarning, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
-use sternhalma_builder::check_memory;
+use sternhalma_builder::{check_memory, total_memory};
 use sternhalma_data::table::{Coverage, TablesDir, find_table, tables_dir};
 use sternhalma_data::{
     Board as DataBoard, Distance, DistanceStream, Encoding, Probe, ProbedState, State, Table as DataTable, TableError,
@@ -83,7 +83,12 @@ fn found_distances(board: DataBoard) -> PyResult<Distances> {
              estimated distances"
         ))
     };
-    found.map(|table| Distances::new(Arc::new(table))).ok_or_else(missing)
+    // As on the command line, as much of the table as fits in a quarter of the memory is loaded, if it is available.
+    let table = found.ok_or_else(missing)?;
+    let options = TableOptions::default().verify_blocks(true);
+    let loading = options.load_budget(total_memory() / 4);
+    let options = if check_memory(loading.memory(table.path())).is_ok() { loading } else { options };
+    Ok(Distances::new(Arc::new(table.with_loading(options).map_err(table_error)?)))
 }
 
 /// Opens a table by its path or its name.

@@ -208,7 +208,9 @@ def test_functions_need_a_board() -> None:
         with pytest.raises(TypeError, match="missing 1 required keyword-only argument: 'board'"):
             function([0])  # type: ignore[operator]
     small = sh.Board(5, 3)
-    assert small.format(small.unrank([0, 1])).tolist() == sh.format(sh.unrank([0, 1], board=small), board=small).tolist()
+    assert (
+        small.format(small.unrank([0, 1])).tolist() == sh.format(sh.unrank([0, 1], board=small), board=small).tolist()
+    )
     assert small.rank(small.parse("a1,a2,b1", player="o"), player="o") == sh.rank([0, 1, 2], board=small, player="o")
 
 

@@ -354,7 +354,9 @@ def test_states_at_a_distance_and_random_ones(tables: dict[str, sh.Table], stern
             if table.within == byte.within:
                 np.testing.assert_array_equal(table.states_at(distance), expected)
                 drawn = table.sample(5, seed=3, distance=distance)
-                assert len(set(drawn.tolist())) == min(5, len(expected)) and set(drawn.tolist()) <= set(expected.tolist())
+                assert len(set(drawn.tolist())) == min(5, len(expected)) and set(drawn.tolist()) <= set(
+                    expected.tolist()
+                )
                 np.testing.assert_array_equal(drawn, byte.sample(5, seed=3, distance=distance))
     for options in [{}, {"distance": 7}]:
         drawn = byte.sample(4, seed=9, **options)
@@ -362,7 +364,7 @@ def test_states_at_a_distance_and_random_ones(tables: dict[str, sh.Table], stern
         lines = sternhalma("query", byte.path, "--random", "4", "--seed", "9", *map(str, words), "--format", "csv")
         assert [int(line.split('"')[2].split(",")[1]) for line in lines.splitlines()[1:]] == drawn.tolist()
         assert byte.format(byte.unrank(drawn)).tolist() == [line.split('"')[1] for line in lines.splitlines()[1:]]
-    assert len(byte.sample(2**40)) == byte.states and byte.sample(0).shape == (0,)
+    assert len(byte.sample(10_000_000)) == byte.states and byte.sample(0).shape == (0,)
     for wrong in [-1, 256]:
         with pytest.raises(ValueError, match="distance: expected a number from 0 to 255"):
             byte.states_at(wrong)

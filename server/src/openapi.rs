@@ -140,8 +140,8 @@ values! {
     Side = name(["x", "o"]);
     /// The winner, or a draw.
     Result = name(["x", "o", "draw"]);
-    /// The rules of the game; `paper` by default. `blocked-goal` is the first version of the rules against blocked
-    /// goals, `blocked-goal-2` the newest.
+    /// The rules of the game. `blocked-goal` is the first version of the rules against blocked goals, `blocked-goal-2`
+    /// the newest. A record without rules has `paper`.
     RuleSet = name(sternhalma_data::RuleSet::ALL.map(sternhalma_data::RuleSet::stored_name));
     /// The state of the server.
     Status = name(["ok"]);

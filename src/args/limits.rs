@@ -11,7 +11,7 @@ use crate::values::{count, size_from};
 /// The limits of a player per move. The first limit that is reached ends the search.
 #[derive(Args, Clone, Default)]
 pub struct LimitArgs {
-    /// Node expansions per move [default: 100000 if no other limit is given]
+    /// Node expansions per move [default: 100000 if no other limit is given; `play`: level 3]
     #[arg(long, value_name = "N", value_parser = count::<u64>(1), help_heading = "Limits per move")]
     nodes: Option<u64>,
     /// Playouts per move

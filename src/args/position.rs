@@ -144,8 +144,8 @@ pub fn read_record(path: &Path) -> Result<AnnotatedGame> {
     if text.trim_start().starts_with('{') {
         let path = path.display();
         bail!(
-            "{path}: this is the log of a tournament, not the record of a game; `export-game {path} --game N` and \
-             `tournament show {path} --game N` take a game from it"
+            "{path}: this is the log of a tournament, not the record of a game; `tournament show` and `export-game` take \
+             its game N with --game N, and `analyse --game` with --number N"
         );
     }
     text.parse().with_context(|| path.display().to_string())

@@ -32,7 +32,7 @@ pub struct Args {
     lines: u32,
     /// Search every position of a game, and compare its moves with the best ones: the file of a saved game, or a
     /// tournament log with --number
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["position", "size", "pieces", "rules", "lines", "board"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["position", "size", "pieces", "rules", "lines", "board", "ply_limit"])]
     game: Option<PathBuf>,
     /// Game of a tournament log, by its number in the order in which games start
     #[arg(long, value_name = "N", requires = "game", value_parser = count::<u64>(1))]
@@ -122,7 +122,7 @@ struct SideSummary {
     inaccuracies: u64,
     mistakes: u64,
     blunders: u64,
-    /// The mean loss of the moves that have one.
+    /// The mean loss, if all moves have one.
     mean_loss: Option<f64>,
 }
 
@@ -223,7 +223,8 @@ impl SideSummary {
     fn of(moves: &[ReviewedMove], side: Side) -> SideSummary {
         let own = || moves.iter().filter(|mv| mv.side == side);
         let marked = |mark| own().filter(|mv| mv.mark() == Some(mark)).count() as u64;
-        let losses: Vec<f64> = own().filter_map(|mv| mv.loss()).map(|loss| loss.max(0.0)).collect();
+        // A mean over some of the moves would hide those that lost a proof.
+        let losses = own().map(|mv| Some(mv.loss()?.max(0.0))).collect::<Option<Vec<f64>>>().unwrap_or_default();
         let mean = losses.iter().sum::<f64>() / losses.len() as f64;
         SideSummary {
             moves: own().count() as u64,

@@ -28,7 +28,7 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = count_in::<u8>(0..=255), conflicts_with_all = ["states", "stdin"])]
     distance: Option<u8>,
     /// Look up this number of different random states of the table; all are equally likely
-    #[arg(long, value_name = "N", value_parser = count::<u64>(1), conflicts_with_all = ["states", "stdin"])]
+    #[arg(long, value_name = "N", value_parser = count_in::<u64>(1..=MAX_RANDOM), conflicts_with_all = ["states", "stdin"])]
     random: Option<u64>,
     /// Seed of the random states
     #[arg(long, value_name = "N", requires = "random", default_value_t = 1, value_parser = count::<u64>(0))]
@@ -52,6 +52,9 @@ pub struct Args {
     #[arg(long, value_name = "x|o|both", default_value = "x", value_parser = parse_sides, help_heading = "Board")]
     player: Sides,
 }
+
+/// The most random states, which are in memory.
+const MAX_RANDOM: u64 = 10_000_000;
 
 /// The sides for which a state is looked up.
 #[derive(Clone, Copy, PartialEq, Eq)]

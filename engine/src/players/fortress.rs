@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn a_fortress_seals_as_soon_as_it_can_and_stays() {
         let board = Board::new(9, 6).unwrap();
-        let game = ChineseCheckers::new(board, crate::Filter::All);
+        let game = ChineseCheckers::new(board, crate::Filter::All).with_rules(RuleSet::Paper);
         let (fortress, seal) = (Fortress::new(board), SealRule::new(board));
         let (mut state, mut rng) = (game.initial(), Rng::seed_from_u64(1));
         for ply in 0..60 {

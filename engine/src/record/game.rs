@@ -89,9 +89,9 @@ impl Tag {
 }
 
 impl AnnotatedGame {
-    /// Returns an unfinished game without tags and moves.
+    /// Returns an unfinished game without tags and moves, with the rules of a record that names none.
     pub fn new(start: Position) -> AnnotatedGame {
-        let (rules, ply_limit) = (RuleSet::Paper, PLY_LIMIT);
+        let (rules, ply_limit) = (RuleSet::unnamed(), PLY_LIMIT);
         AnnotatedGame { tags: Vec::new(), start, rules, ply_limit, line: MoveLine::default(), result: None }
     }
 

@@ -50,7 +50,7 @@ impl ReviewedMove {
         }
     }
 
-    /// Returns whether the move is marked. The page marks the same moves.
+    /// Returns how the move is marked, by the limits of the page (`evaluations.js`).
     pub fn mark(&self) -> Option<Mark> {
         if self.action == self.best {
             return None;
@@ -66,8 +66,8 @@ impl ReviewedMove {
                 marks.into_iter().zip(limits).rfind(|(_, limit)| loss >= *limit).map(|(mark, _)| mark)
             }
             None => match height(best) - height(value) {
-                1.0.. => Some(Mark::Blunder),
-                0.5.. => Some(Mark::Mistake),
+                lost if lost > 1.0 => Some(Mark::Blunder),
+                lost if lost > 0.5 => Some(Mark::Mistake),
                 _ => None,
             },
         }
@@ -175,6 +175,7 @@ mod tests {
             (Reward(0.5), Reward(0.1), Some(0.4), Some(Mark::Mistake)),
             (Won(3), Lead(8.0), None, None),
             (Won(3), Lead(0.5), None, Some(Mark::Mistake)),
+            (Won(3), Lead(0.0), None, Some(Mark::Mistake)),
             (Won(3), Lost(2), None, Some(Mark::Blunder)),
             (Lead(1.0), Lost(4), None, Some(Mark::Blunder)),
         ] {

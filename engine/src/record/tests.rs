@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use sternhalma_data::{Board, Position, Side};
+use sternhalma_data::{Board, Position, RuleSet, Side};
 use sternhalma_ggp::Game;
 
 use super::*;
@@ -194,7 +194,7 @@ fn games() -> impl Strategy<Value = AnnotatedGame> {
     let tags = prop::collection::vec(("[A-Z][a-z]{5}[0-9_]{0,2}", text()), 0..4);
     (boards, 0u32..60, any::<u64>(), tags, plan(), 1u32..80).prop_map(
         |((size, pieces), plies, seed, tags, plan, more)| {
-            let rules = ChineseCheckers::new(Board::new(size, pieces).unwrap(), Filter::All);
+            let rules = ChineseCheckers::new(Board::new(size, pieces).unwrap(), Filter::All).with_rules(RuleSet::Paper);
             let mut rng = rand::SeedableRng::seed_from_u64(seed);
             let state = rules.random_state(plies, &mut rng).unwrap_or_else(|| rules.initial());
             let rules = rules.with_ply_limit(state.ply() + more);

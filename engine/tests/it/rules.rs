@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
-use sternhalma_data::{Board, Cell, CellSet, Geometry, Move, Position, Side};
+use sternhalma_data::{Board, Cell, CellSet, Geometry, Move, Position, RuleSet, Side};
 use sternhalma_engine::{Action, ChineseCheckers, Filter, GameState, Outcome};
 use sternhalma_ggp::{Game, Rng};
 
@@ -68,7 +68,7 @@ proptest! {
         let board = Board::new(9, 6).unwrap();
         let position = Position::new(board.geometry(), armies(false), armies(true), player, 0).unwrap();
         for filter in [Filter::Forward, Filter::NonBackward, Filter::All] {
-            let game = game(9, 6, filter);
+            let game = game(9, 6, filter).with_rules(RuleSet::Paper);
             let state = game.state(&position).unwrap();
             prop_assert_eq!(legal(&game, &state), expected_moves(&position, filter));
         }

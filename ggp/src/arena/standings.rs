@@ -218,11 +218,12 @@ impl Standings {
             let mut mover = first[0];
             mover.join(first[1].reversed());
             let pairs = self.pairs(round, at);
-            found.score = Some(ScoreSummary::of_pairs(all, pairs));
+            let (score, elo) = ScoreSummary::of_pairs(all, pairs);
+            found.score = Some(score);
             found.a_first = Some(first[0].into());
             found.b_first = Some(first[1].into());
             found.first = (self.schedule.roles == 2).then(|| mover.into());
-            (found.pairs, found.elo, found.nelo) = (pairs.counts(), pairs.elo(), pairs.nelo());
+            (found.pairs, found.elo, found.nelo) = (pairs.counts(), elo, pairs.nelo());
         }
         found.sprt = self.test(round, at).map(|test| self.test_summary(test));
         found
@@ -274,10 +275,11 @@ impl Standings {
             }
         }
         let compared = self.schedule.roles > 1 && score.games > 0;
+        let (score, elo) = ScoreSummary::of_pairs(score, pairs);
         EntrantSummary {
             name: self.schedule.entrants[place].title().to_owned(),
-            elo: if compared { pairs.elo() } else { None },
-            score: compared.then(|| ScoreSummary::of_pairs(score, pairs)),
+            elo: elo.filter(|_| compared),
+            score: compared.then_some(score),
             goal: goals.value(),
             faults,
             spent,
@@ -314,15 +316,20 @@ pub struct ScoreSummary {
     pub score: Score,
     /// The share of the points, 0 to 1.
     pub rate: f64,
-    /// The 95% confidence interval of the rate: over pairs of games, which have the same opening, as that of Elo; over
-    /// single games [Wilson 1927] for a part of the games, and while no pair is complete.
+    /// The 95% confidence interval of the rate: over pairs of games, which have the same opening, if every game belongs to
+    /// a complete pair, and otherwise over single games. It is that of Elo too. The interval of a part of the games, such
+    /// as those with the first move, is that of [Wilson 1927].
     pub interval: [f64; 2],
 }
 
 impl ScoreSummary {
-    fn of_pairs(score: Score, pairs: Pairs) -> ScoreSummary {
-        let interval = pairs.mean().map_or_else(|| score.interval(), |mean| mean.interval);
-        ScoreSummary { score, rate: score.rate(), interval }
+    /// Returns a score with its interval, and the difference in Elo with the same interval.
+    pub(super) fn of_pairs(score: Score, pairs: Pairs) -> (ScoreSummary, Option<Estimate>) {
+        let games = score.outcomes();
+        let is_paired = 2 * pairs.total() == score.games;
+        let (mean, elo) = if is_paired { (pairs.mean(), pairs.elo()) } else { (games.mean(), games.elo()) };
+        let interval = mean.map_or([0.0, 1.0], |mean| mean.interval);
+        (ScoreSummary { score, rate: score.rate(), interval }, elo)
     }
 }
 
@@ -352,7 +359,7 @@ pub struct EntrantSummary {
     pub name: String,
     /// The score of the entrant against other entrants.
     pub score: Option<ScoreSummary>,
-    /// The difference in Elo, over pairs of games.
+    /// The difference in Elo, with the interval of the score.
     pub elo: Option<Estimate>,
     /// Its mean goal.
     pub goal: Option<f64>,
@@ -381,7 +388,7 @@ pub struct PairingSummary {
     pub first: Option<ScoreSummary>,
     /// The number of pairs of games in which `a` has 0, ½, 1, 1½ and 2 points.
     pub pairs: [u64; 5],
-    /// The difference in Elo, over pairs of games.
+    /// The difference in Elo, with the interval of the score.
     pub elo: Option<Estimate>,
     /// The difference in normalised Elo.
     pub nelo: Option<Estimate>,

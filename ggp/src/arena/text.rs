@@ -51,7 +51,8 @@ pub fn score_so_far(standings: &Standings, round: usize, pairing: usize) -> Opti
     }
     let score = standings.score(round, pairing);
     let test = standings.test(round, pairing).map_or_else(String::new, |test| format!(", LLR {:.2}", test.llr()));
-    let elo = standings.pairs(round, pairing).elo().filter(|_| schedule.pairings.len() == 1);
+    let (_, elo) = ScoreSummary::of_pairs(score, standings.pairs(round, pairing));
+    let elo = elo.filter(|_| schedule.pairings.len() == 1);
     let elo = elo.map_or_else(String::new, |elo| format!(", Elo {}", elo_text(&elo)));
     let [a, b] = [0, 1].map(|player| schedule.title(pairing, player));
     Some(format!("{a} against {b} W-D-L {}{elo}{test}", outcomes(&score)))

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::elo::half_points;
+use super::elo::{Outcomes, half_points};
 use super::interval::wilson;
 
 /// The games of a match, counted for the first player.
@@ -44,6 +44,11 @@ impl Score {
         self.wins += other.wins;
         self.losses += other.losses;
         self.draws += other.draws;
+    }
+
+    /// Returns the counts as outcomes of single games.
+    pub fn outcomes(&self) -> Outcomes<3> {
+        Outcomes::new([self.losses, self.draws, self.wins])
     }
 
     /// Returns the score of the same games, counted for the opponent.

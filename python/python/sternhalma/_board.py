@@ -62,9 +62,7 @@ def unrank(ranks: ArrayLike, *, board: Board, player: str = "x") -> NDArray[np.u
     return _native.unrank(board, vector, player).reshape((*shape, board.pieces))
 
 
-def parse(
-    text: str | Sequence[str] | NDArray[np.str_], *, board: Board, player: str = "x"
-) -> NDArray[np.uint8]:
+def parse(text: str | Sequence[str] | NDArray[np.str_], *, board: Board, player: str = "x") -> NDArray[np.uint8]:
     """Returns the cells of the states that texts describe.
 
     A text is a list of cells ("a1,b1,c1,a2,b2,a3"), a position, "startpos", or "#RANK". The result has the shape of

@@ -39,10 +39,10 @@ def players() -> dict[str, str]:
 class Player(Unpicklable):
     """A player of a board, such as "sternhalma" or "base0,c=0.3".
 
-    A player that needs distances looks them up in `table`: by default the best complete table of the board in the tables
-    directory. With `table="estimate"` it estimates them, which makes it weaker. Searches are independent: the same `seed`
-    and limits give the same move, whatever was searched before. The player knows the positions from which the
-    position was made by `play`, and avoids repeating them. It plays under the rule set `rules`, as in
+    A player that needs distances looks them up in `table`: by default the best complete table of the board in the
+    tables directory. With `table="estimate"` it estimates them, which makes it weaker. Searches are independent: the
+    same `seed` and limits give the same move, whatever was searched before. The player knows the positions from which
+    the position was made by `play`, and avoids repeating them. It plays under the rule set `rules`, as in
     `Position`. `memory` limits the search tree, as bytes or a text such as "1GiB". Threads may share a player, which
     does one search at a time. A player cannot be copied or pickled; other processes create their own.
 

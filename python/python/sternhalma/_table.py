@@ -272,8 +272,10 @@ class Table:
         All states are equally likely. The order is random too. If there are fewer states, all are returned. The same
         seed draws the same states as `sternhalma query --random` does, in every form of a table.
 
-        Cost: with `distance`, a pass over the table.
+        Cost: some 50 bytes of memory per drawn state, and with `distance` a pass over the table.
         """
+        if not 0 <= count <= 10_000_000:
+            raise ValueError(f"count: expected a number from 0 to 10000000, got {count}")
         if distance is not None and not 0 <= distance <= 255:
             raise ValueError(f"distance: expected a number from 0 to 255, got {distance}")
         return self._native.sample(count, seed=seed, distance=distance)

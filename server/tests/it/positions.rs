@@ -125,6 +125,7 @@ fn invalid_positions_and_moves_are_refused() {
         assert!(message.contains(why), "{text}: {message}");
         server.post("/api/position/play", &json!({ "position": text, "move": "a1-a2" })).error(400);
     }
+    assert_eq!(server.value("/api/position?position=startpos")["rules"], "blocked-goal-2");
     for mv in ["", "a1", "a1-i9", "a1-a1", "a1-a9", "PASS", "a1-a4x"] {
         server.post("/api/position/play", &json!({ "position": "startpos", "move": mv })).error(400);
     }

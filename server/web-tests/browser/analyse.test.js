@@ -283,6 +283,13 @@ test("what was typed stays when the tables of the server arrive", async () => {
   await page.context().close();
 });
 
+test("the editor says that random states need a table", async () => {
+  const page = await here.open("#view=editor");
+  await page.locator('[data-name="size"]').selectOption("4");
+  await page.locator(".note", { hasText: "Random states at a distance need a table" }).waitFor();
+  await page.context().close();
+});
+
 test("what was typed stays when the form is drawn again", async () => {
   const page = await here.open("#view=distances&table=5x5-3");
   const field = page.locator('[data-name="state"]');

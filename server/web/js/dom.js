@@ -107,7 +107,7 @@ const drawn = new WeakMap();
  * @returns {boolean} whether the children were replaced
  */
 export function refill(element, key, draw) {
-  const text = JSON.stringify(key);
+  const text = String(JSON.stringify(key));
   if (drawn.get(element) === text) return false;
   drawn.set(element, text);
   fill(element, ...draw());

@@ -33,7 +33,7 @@ pub enum PlayCommand {
 const COMMANDS: [(&str, &str, &str); 14] = [
     ("help", "", "list the commands"),
     ("moves", "[CELL]", "list the legal moves, or those of the piece on a cell"),
-    ("hint", "", "show the move that the computer would play"),
+    ("hint", "", "show a good move"),
     ("board", "[names]", "draw the board; `board names` names every cell"),
     ("flip", "", "turn the board by 180 degrees"),
     ("pos", "", "print the position as text, e.g. for `sternhalma analyse`"),

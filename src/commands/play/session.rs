@@ -287,7 +287,9 @@ impl<'a> PlaySession<'a> {
 
     fn hint(&mut self) -> Result<()> {
         self.ensure_unfinished()?;
-        let Some(best) = self.seats.advise(self.factory, &self.history, self.strength.limits())? else { return Ok(()) };
+        let Some(best) = self.seats.advise(self.factory, &self.history, self.strength.hint_limits())? else {
+            return Ok(());
+        };
         let value = best.info.value.map_or(String::new(), |value| format!("  ({}", value_text(value)));
         let depth = if value.is_empty() { String::new() } else { format!(", depth {})", best.info.spent.depth) };
         let line = line_text(self.history.rules().geometry(), &best.info.line);

@@ -42,10 +42,12 @@ impl Strength {
         }
     }
 
-    /// Returns the limits of a search for the best move.
-    pub fn limits(self) -> Limits {
+    /// Returns the limits of the search for a hint, which is good at low levels too.
+    pub fn hint_limits(self) -> Limits {
+        /// The page has the same.
+        const NODES: u64 = 30_000;
         match self {
-            Strength::Level(level) => Limits::expansions(level.nodes()),
+            Strength::Level(level) => Limits::expansions(level.nodes().max(NODES)),
             Strength::Limits(limits) => limits,
         }
     }

@@ -124,7 +124,7 @@ export class EditorView {
     const table = app.tables.find((known) => known.side === size && known.pieces === counts[0]);
     refill(this.tools, [text, tool], () => this.toolForms());
     refill(this.text, text, () => this.textForms());
-    refill(this.draw, table, () => this.randomForm(table));
+    refill(this.draw, table ?? null, () => this.randomForm(table));
   }
 
   /** @param {string} cell */
