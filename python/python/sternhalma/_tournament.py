@@ -79,8 +79,8 @@ class Results(Immutable):
 
         Columns: `round`, `player`, `games`, `wins`, `draws`, `losses`, `points`; `score`, the share of the points;
         `elo` against all opponents, with the same interval, over pairs of games; `goal`, the mean goal from 0 to 100;
-        `faults`; the cost of all searches: their number `searches`, `nodes`, `playouts`, `seconds`, and the number `memory_limited` of those that reached the
-        memory limit.
+        `faults`; the cost of all searches: their number `searches`, `nodes`, `playouts`, `seconds`, and the number
+        `memory_limited` of those that reached the memory limit.
         """
         return _columns(self._native.players())
 
