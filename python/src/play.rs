@@ -335,9 +335,9 @@ impl Player {
         let wrong = |error: &dyn std::error::Error| exceptions::NotationError::new_err(message(error));
         let config = Roster::built_in().config(text).map_err(|error| wrong(&error))?;
         let board = board.0.for_two().map_err(board_error)?;
+        let setup = GameSetup { board, rules: parse_rules(rules)?, ply_limit };
         let distances = player_distances(board, table.as_ref(), config.needs_table())?;
         let budget = MemoryBudget::new(memory);
-        let setup = GameSetup { board, rules: parse_rules(rules)?, ply_limit };
         if let Config::Pvs(pvs) = &config
             && u64::from(pvs.table_megabytes) << 20 > memory
         {

@@ -247,7 +247,7 @@ def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
         {"format": "swiss"},
         {"openings": ["a1"]},
         {"sprt": (5, 0)},
-        {"adjudicate": True},
+        {"adjudicate": True, "table": "estimate"},
         {"patience": -1.0},
         {"threads": -1},
         {"board": sh.Board(3, 6)},
