@@ -9,6 +9,8 @@ pub fn value_text(value: SearchValue) -> String {
     match value {
         SearchValue::Lead(lead) => format!("{lead:+.2}"),
         SearchValue::Reward(reward) => format!("{:.0}%", 50.0 + 50.0 * reward),
+        SearchValue::Won(0) => "won".to_owned(),
+        SearchValue::Lost(0) => "lost".to_owned(),
         SearchValue::Won(count) => format!("win in {}", plies(count)),
         SearchValue::Lost(count) => format!("loss in {}", plies(count)),
     }
@@ -30,6 +32,7 @@ mod tests {
             (SearchValue::Lead(-12.345), "-12.35"),
             (SearchValue::Reward(-1.0), "0%"),
             (SearchValue::Reward(0.5), "75%"),
+            (SearchValue::Won(0), "won"),
             (SearchValue::Won(1), "win in 1 ply"),
             (SearchValue::Lost(4), "loss in 4 plies"),
         ] {

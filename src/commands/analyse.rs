@@ -35,7 +35,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["position", "size", "pieces", "rules", "lines", "board", "ply_limit"])]
     game: Option<PathBuf>,
     /// Game of a tournament log, by its number in the order in which games start
-    #[arg(long, value_name = "N", requires = "game", value_parser = count::<u64>(1))]
+    #[arg(long, value_name = "N", requires = "game", conflicts_with = "position", value_parser = count::<u64>(1))]
     number: Option<u64>,
     /// Draw the board
     #[arg(long)]

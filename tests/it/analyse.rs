@@ -193,7 +193,8 @@ fn a_game_is_searched_position_by_position() {
     for (words, why) in [
         ("analyse --game games.ndjson --nodes 50", "this is the log of a tournament"),
         ("analyse --game game.shg --lines 2", "cannot be used with"),
-        ("analyse startpos --number 1", "--game <FILE>"),
+        ("analyse startpos --number 1", "cannot be used with"),
+        ("analyse --number 1", "--game <FILE>"),
         ("analyse --game game.shg --ply-limit 9", "cannot be used with"),
     ] {
         let error = env.run(words).refusal();
