@@ -10,6 +10,7 @@
 mod args;
 mod batch;
 mod commands;
+mod completion;
 mod context;
 mod cpu;
 mod drawing;
@@ -27,6 +28,7 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser};
+use clap_complete::CompleteEnv;
 use sternhalma_ggp::messages::{excerpt, shorten_quotes};
 
 use args::output::OutputPath;
@@ -49,6 +51,9 @@ struct Cli {
     #[command(subcommand)]
     command: CliCommand,
 }
+
+/// The environment variable by which a shell asks for completions. It has the name of the shell.
+const COMPLETE: &str = "STERNHALMA_COMPLETE";
 
 impl Cli {
     /// Describes all commands, with their help.
@@ -120,6 +125,8 @@ pub fn refuse_processor(extension: &str) -> ExitCode {
 /// Runs the command with the arguments of the process. `commit` follows the version number.
 #[inline(never)]
 pub fn run(commit: &str) -> ExitCode {
+    // Answers a shell that completes a line, and ends the process.
+    CompleteEnv::with_factory(|| completion::with_names(Cli::describe())).var(COMPLETE).complete();
     sternhalma_data::table::install_sigbus_handler();
     let version: &'static str = format!("{}{commit}", env!("CARGO_PKG_VERSION")).leak();
     let level = cpu::set_level();

@@ -1,12 +1,16 @@
 use std::io::Write;
 
 use anyhow::Result;
-use clap_complete::{Shell, generate};
+use clap_complete::Shell;
+use clap_complete::env::{Bash, Elvish, EnvCompleter, Fish, Powershell, Zsh};
 
-use crate::context::CommandContext;
+use crate::COMPLETE;
 use crate::output::CommandOutcome;
 
-/// Print a script that completes commands and options in a shell
+/// Print a script that completes commands, options and names in a shell
+///
+/// The shell asks the program, which knows the tables, players, policies and
+/// rulesheets that exist when the key is pressed.
 #[derive(clap::Args)]
 pub struct Args {
     /// Shell
@@ -14,9 +18,16 @@ pub struct Args {
     shell: Shell,
 }
 
-pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
-    let mut script = Vec::new();
-    generate(args.shell, &mut (ctx.describe)(), env!("CARGO_PKG_NAME"), &mut script);
+pub fn run(args: &Args) -> Result<CommandOutcome> {
+    let completer: &dyn EnvCompleter = match args.shell {
+        Shell::Elvish => &Elvish,
+        Shell::Fish => &Fish,
+        Shell::PowerShell => &Powershell,
+        Shell::Zsh => &Zsh,
+        _ => &Bash,
+    };
+    let (mut script, name) = (Vec::new(), env!("CARGO_PKG_NAME"));
+    completer.write_registration(COMPLETE, name, name, name, &mut script)?;
     std::io::stdout().write_all(&script)?;
     Ok(CommandOutcome::Answered)
 }

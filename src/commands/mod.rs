@@ -109,7 +109,7 @@ pub fn run(ctx: &CommandContext, command: &CliCommand) -> Result<CommandOutcome>
         CliCommand::Players(args) => players::run(args),
         CliCommand::Games(args) => games::run(args),
         CliCommand::Policies(args) => policies::run(args),
-        CliCommand::Completions(args) => completions::run(ctx, args),
+        CliCommand::Completions(args) => completions::run(args),
         CliCommand::Man(args) => man::run(ctx, args),
     }
 }

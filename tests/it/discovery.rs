@@ -97,19 +97,39 @@ fn completions_and_manual_pages_are_written() {
     let env = TestEnv::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = env.run(&format!("completions {shell}")).success();
-        assert!(script.contains("sternhalma") && script.contains("tournament") && script.contains("within"), "{shell}");
+        assert!(script.contains("sternhalma") && script.contains("STERNHALMA_COMPLETE"), "{shell}: {script}");
     }
-    let bash = env.run("completions bash").success();
-    let block = |command: &str, option: &str| {
-        let command = bash.split(&format!("        {command})\n")).nth(1).expect(command);
-        command.split(&format!("--{option})\n")).nth(1).expect(option).split(";;").next().unwrap().to_owned()
+    env.build("--side 5 --pieces 3");
+    let offered = |words: &[&str]| {
+        let mut shell = env.command(["--", "sternhalma"].iter().chain(words).copied());
+        shell
+            .env("STERNHALMA_COMPLETE", "bash")
+            .env("_CLAP_IFS", "\n")
+            .env("_CLAP_COMPLETE_INDEX", words.len().to_string());
+        let output = shell.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap().lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>()
     };
-    // Names of files and directories may have blanks, and names of encodings are offered.
-    let build = "sternhalma__subcmd__build";
-    assert!(block(build, "tables").contains("compopt -o plusdirs"), "{}", block(build, "tables"));
-    assert!(block(build, "output").contains("compopt -o filenames"), "{}", block(build, "output"));
-    assert!(block(build, "encoding").contains(r#"compgen -W "byte mod3 zstd ans""#), "{}", block(build, "encoding"));
-    assert!(block("sternhalma__subcmd__moves", "rules").contains(r#"compgen -W "paper blocked-goal""#));
+    for (words, expected) in [
+        (&["qu"][..], "query"),
+        (&["query", ""], "5x5-3"),
+        (&["analyse", "--table", "5"], "5x5-3"),
+        (&["build", "--encoding", "a"], "ans"),
+        (&["moves", "--rules", "b"], "blocked-goal"),
+        (&["match", "stern"], "sternhalma"),
+        (&["match", "greedy", "ns"], "nst"),
+        (&["match", "--rules", "tic"], "tic-tac-toe"),
+        (&["gdl", "check", "tic"], "tic-tac-toe"),
+        (&["gdl", "play", "tic-tac-toe", "--policy", "adap"], "adaptive"),
+        (&["play", "--player-o", "gre"], "greedy"),
+        (&["build", "--wit"], "--within"),
+    ] {
+        let found = offered(words);
+        assert!(found.contains(&expected.to_owned()), "{words:?}: {found:?}");
+    }
+    // Files have blanks.
+    env.file("my table.sht", "");
+    assert!(offered(&["query", "my"]).contains(&"my table.sht".to_owned()));
     let page = env.run("man").success();
     assert!(page.contains(".TH sternhalma 1") && page.contains("tournament"), "{page}");
     env.run("man pages/man1").success();
