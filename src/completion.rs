@@ -10,6 +10,9 @@ use sternhalma_engine::Roster;
 use sternhalma_ggp::gdl::GAMES;
 use sternhalma_ggp::policy::NAMED_POLICIES;
 
+/// The environment variable by which a shell asks for completions. It has the name of the shell.
+pub const VARIABLE: &str = "STERNHALMA_COMPLETE";
+
 /// The names that an argument can have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Names {

@@ -52,9 +52,6 @@ struct Cli {
     command: CliCommand,
 }
 
-/// The environment variable by which a shell asks for completions. It has the name of the shell.
-const COMPLETE: &str = "STERNHALMA_COMPLETE";
-
 impl Cli {
     /// Describes all commands, with their help.
     fn describe() -> clap::Command {
@@ -126,7 +123,7 @@ pub fn refuse_processor(extension: &str) -> ExitCode {
 #[inline(never)]
 pub fn run(commit: &str) -> ExitCode {
     // Answers a shell that completes a line, and ends the process.
-    CompleteEnv::with_factory(|| completion::with_names(Cli::describe())).var(COMPLETE).complete();
+    CompleteEnv::with_factory(|| completion::with_names(Cli::describe())).var(completion::VARIABLE).complete();
     sternhalma_data::table::install_sigbus_handler();
     let version: &'static str = format!("{}{commit}", env!("CARGO_PKG_VERSION")).leak();
     let level = cpu::set_level();

@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap_complete::Shell;
 use clap_complete::env::{Bash, Elvish, EnvCompleter, Fish, Powershell, Zsh};
 
-use crate::COMPLETE;
+use crate::completion::VARIABLE;
 use crate::output::CommandOutcome;
 
 /// Print a script that completes commands, options and names in a shell
@@ -27,7 +27,7 @@ pub fn run(args: &Args) -> Result<CommandOutcome> {
         _ => &Bash,
     };
     let (mut script, name) = (Vec::new(), env!("CARGO_PKG_NAME"));
-    completer.write_registration(COMPLETE, name, name, name, &mut script)?;
+    completer.write_registration(VARIABLE, name, name, name, &mut script)?;
     std::io::stdout().write_all(&script)?;
     Ok(CommandOutcome::Answered)
 }

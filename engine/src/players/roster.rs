@@ -33,7 +33,7 @@ pub enum ConfigError {
         /// The player.
         name: String,
         /// The reason.
-        why: PlayerError,
+        why: Box<PlayerError>,
     },
 }
 
@@ -84,12 +84,17 @@ impl Roster {
         let (mut players, mut about) = (BTreeMap::new(), BTreeMap::new());
         for (name, value) in text.parse::<Table>()? {
             let Value::Table(mut table) = value else {
-                return Err(ConfigError::Player { name, why: PlayerError::table("it is no table") });
+                return Err(ConfigError::Player { name, why: Box::new(PlayerError::table("it is no table")) });
             };
             match table.remove(ABOUT) {
                 None => {}
                 Some(Value::String(text)) => drop(about.insert(name.clone(), text)),
-                Some(_) => return Err(ConfigError::Player { name, why: PlayerError::table("`about` is not a text") }),
+                Some(_) => {
+                    return Err(ConfigError::Player {
+                        name,
+                        why: Box::new(PlayerError::table("`about` is not a text")),
+                    });
+                }
             }
             players.insert(name, table);
         }
@@ -126,7 +131,7 @@ impl Roster {
     pub fn config(&self, text: &str) -> Result<Config, ConfigError> {
         let mut words = text.split(',');
         let name = words.next().unwrap_or_default().trim();
-        let wrong = |why: PlayerError| ConfigError::Player { name: name.to_owned(), why };
+        let wrong = |why: PlayerError| ConfigError::Player { name: name.to_owned(), why: Box::new(why) };
         let mut config = match (self.resolve(name, 0), name.parse::<Policy>()) {
             (Err(ConfigError::Unknown { .. }), Ok(policy)) => Config::of_policy(policy),
             (known, _) => known?,
@@ -163,7 +168,7 @@ impl Roster {
             };
             ConfigError::Unknown { name: name.to_owned(), suggestion }
         };
-        let wrong = |why: PlayerError| ConfigError::Player { name: name.to_owned(), why };
+        let wrong = |why: PlayerError| ConfigError::Player { name: name.to_owned(), why: Box::new(why) };
         if depth > self.players.len() {
             return Err(wrong(PlayerError::table("it is like itself")));
         }
