@@ -452,7 +452,7 @@ fn compliance_checks_find_what_is_wrong() {
     );
     assert!(failed[0].1.ends_with("got `bestmove a1-a3`"), "{}", failed[0].1);
     assert!(failed[2].1.contains("expected no move before `stop`"), "{}", failed[2].1);
-    assert_eq!(count, 22);
+    assert_eq!(count, 23);
     // The engine ends at an unknown command, ignores `quit`, and has no name.
     let (failed, _) = failed_checks(
         r#"while read -r line; do case "$line" in
