@@ -344,7 +344,7 @@ mod tests {
         let expected = [
             "a against b: 2 games, 9.0 plies per game",
             "               points  W-D-L          score (95%)",
-            "all games       0.5/2  0-1-1  25.0% (2.7 to 80.2)",
+            "all games       0.5/2  0-1-1  25.0% (3.7 to 89.0)",
         ];
         assert_eq!(text.lines().take(3).collect::<Vec<_>>(), expected);
         let so_far = score_so_far(&standings, 0, 0).unwrap();
