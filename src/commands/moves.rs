@@ -78,8 +78,15 @@ struct MovePositionArgs {
 impl MovePositionArgs {
     fn read(&self) -> Result<(Position, Rules)> {
         let (position, rules) = self.position.with_rules(self.rules, DEFAULT_RULES)?;
-        let seal = if rules == RuleSet::Paper { None } else { SealRule::of(rules, board_of(&position)?) };
-        Ok((position, Rules { rules, seal }))
+        if rules == RuleSet::Paper {
+            return Ok((position, Rules { rules, seal: None }));
+        }
+        match board_of(&position) {
+            Ok(board) => Ok((position, Rules { rules, seal: SealRule::of(rules, board) })),
+            // A position that is none of a game has the rules of movement alone.
+            Err(_) if self.rules.is_none() => Ok((position, Rules { rules: RuleSet::Paper, seal: None })),
+            Err(error) => Err(error.into()),
+        }
     }
 }
 

@@ -24,6 +24,12 @@ fn moves_and_their_counts_apply_only_the_rules_of_movement() {
     assert_eq!(json(&env, &["moves", stuck, "--filter", "forward", "--json"]), json!([]));
     assert!(!json(&env, &["moves", stuck, "--json"]).as_array().unwrap().is_empty());
 
+    // A position that is none of a game has the rules of movement, unless others are asked for.
+    let alone = "3/3/x2 x 0";
+    assert_eq!(json(&env, &["moves", alone, "--json"]).as_array().unwrap().len(), 2);
+    assert_eq!(json(&env, &["perft", "1", alone, "--json"]), json!({ "rules": "paper", "depth": 1, "nodes": 2 }));
+    let error = env.run_args(["moves", alone, "--rules", "blocked-goal"]).refusal();
+    assert!(error.contains("expected armies of the same size"), "{error}");
     for (rules, name, nodes) in [("paper", "paper", 29584), ("blocked-goal", "blocked-goal-2", 26896)] {
         let counted = json(&env, &["perft", "4", "--rules", rules, "--json"]);
         assert_eq!(counted, json!({ "rules": name, "depth": 4, "nodes": nodes }));
