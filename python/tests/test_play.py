@@ -175,16 +175,18 @@ def test_players_use_a_table_of_their_board(tables: dict[str, sh.Table], sternha
 
 
 def test_players_find_their_table_or_are_refused(tables: dict[str, sh.Table], tmp_path: Any, monkeypatch: Any) -> None:
-    position, match = sh.Position(board=BOARD), {"board": BOARD, "games": 2, "nodes": 50, "threads": 1}
+    position = sh.Position(board=BOARD)
+    match: dict[str, Any] = {"board": BOARD, "games": 2, "nodes": 50, "threads": 1}
     monkeypatch.setenv("STERNHALMA_TABLES", str(tmp_path))
     # A part of a table is no whole one, and players without distances need none.
     sh.build(board=BOARD, within=19)
     sh.Player("greedy", board=BOARD)
-    for call in [
+    calls: list[Any] = [
         lambda: sh.Player("sternhalma", board=BOARD),
         lambda: sh.tournament(["greedy", "heur0"], **match),
         lambda: sh.tournament(["greedy", "random"], adjudicate=True, **match),
-    ]:
+    ]
+    for call in calls:
         with pytest.raises(sh.TableNotFound, match=r"sternhalma\.build\(board=sternhalma\.Board\(5, 6\)\) builds one"):
             call()
     with pytest.raises(ValueError, match=r'expected a Table, "estimate" or None, got "guess"'):
@@ -192,9 +194,9 @@ def test_players_find_their_table_or_are_refused(tables: dict[str, sh.Table], tm
     sh.build(board=BOARD)
     expected = sh.Player("sternhalma", board=BOARD, table=tables["byte"]).think(position, nodes=500)
     assert sh.Player("sternhalma", board=BOARD).think(position, nodes=500).line == expected.line
+    choices: list[Any] = [None, tables["byte"], "estimate"]
     found, named, estimated = (
-        sh.tournament(["sternhalma", "greedy"], table=table, **match).games()["moves"]
-        for table in (None, tables["byte"], "estimate")
+        sh.tournament(["sternhalma", "greedy"], table=table, **match).games()["moves"] for table in choices
     )
     assert found == named != estimated
 
