@@ -44,9 +44,9 @@ fn of_parent(parent: &str, command: Command) -> Command {
 impl Names {
     fn of(parent: &str, command: &str, arg: &Arg) -> Option<Names> {
         let value = arg.get_value_names().and_then(|names| names.first()).map_or("", |name| name.as_str());
-        let is_file = arg.is_positional() && ["file", "files", "first", "second"].contains(&arg.get_id().as_str());
+        let is_file = arg.is_positional() && ["file", "files", "a", "b"].contains(&arg.get_id().as_str());
         match (command, value) {
-            (_, "PLAYER") => Some(Names::Players),
+            (_, "PLAYER") | ("match", "A" | "B") => Some(Names::Players),
             (_, "POLICY") => Some(Names::Policies),
             (_, "RULES|FILE") => Some(Names::Rules),
             _ if arg.get_long() == Some("policy") => Some(Names::Policies),
