@@ -29,16 +29,16 @@ enum Names {
 
 /// Adds the names to the arguments of all commands.
 pub fn with_names(command: Command) -> Command {
-    of_parent("", command)
+    add_names("", command)
 }
 
-fn of_parent(parent: &str, command: Command) -> Command {
+fn add_names(parent: &str, command: Command) -> Command {
     let name = command.get_name().to_owned();
     let add = |arg: Arg| match Names::of(parent, &name, &arg) {
         Some(names) => arg.add(ArgValueCompleter::new(move |typed: &OsStr| names.candidates(typed))),
         None => arg,
     };
-    command.mut_args(add).mut_subcommands(|command| of_parent(&name, command))
+    command.mut_args(add).mut_subcommands(|command| add_names(&name, command))
 }
 
 impl Names {

@@ -11,18 +11,18 @@ use super::reader::Table;
 use super::stream::DistanceStream;
 use crate::board::Rank;
 
-/// The states that are read at a time.
-const PART: u64 = 1 << 20;
+/// The number of states per read.
+const CHUNK: u64 = 1 << 20;
 
 /// The ranks of the states at a distance, in ascending order. See [`Table::states_at`].
 pub struct StatesAt<'a> {
     distance: u8,
     stream: DistanceStream<'a>,
-    /// The distances of the last part, and its first rank.
-    part: Vec<u8>,
+    /// The distances of the current chunk, and its first rank.
+    chunk: Vec<u8>,
     first: u64,
-    /// The place in the part from which to search.
-    place: usize,
+    /// The offset in the chunk at which the next search begins.
+    offset: usize,
     states: u64,
 }
 
@@ -31,20 +31,20 @@ impl Iterator for StatesAt<'_> {
 
     fn next(&mut self) -> Option<Result<Rank, TableError>> {
         loop {
-            let rest = &self.part[self.place..];
-            if let Some(at) = rest.iter().position(|&found| found == self.distance) {
-                let place = self.place + at;
-                self.place = place + 1;
-                return Some(Ok(Rank(self.first + place as u64)));
+            let rest = &self.chunk[self.offset..];
+            if let Some(at) = rest.iter().position(|&distance| distance == self.distance) {
+                let found = self.offset + at;
+                self.offset = found + 1;
+                return Some(Ok(Rank(self.first + found as u64)));
             }
-            self.first += self.part.len() as u64;
-            self.place = 0;
-            self.part.resize((self.states - self.first).min(PART) as usize, 0);
-            if self.part.is_empty() {
+            self.first += self.chunk.len() as u64;
+            self.offset = 0;
+            self.chunk.resize((self.states - self.first).min(CHUNK) as usize, 0);
+            if self.chunk.is_empty() {
                 return None;
             }
-            if let Err(error) = self.stream.read(&mut self.part) {
-                (self.first, self.part) = (self.states, Vec::new());
+            if let Err(error) = self.stream.read(&mut self.chunk) {
+                (self.first, self.chunk) = (self.states, Vec::new());
                 return Some(Err(error));
             }
         }
@@ -61,7 +61,7 @@ impl Table {
     pub fn states_at(&self, distance: u8) -> Result<StatesAt<'_>, TableError> {
         let states = self.prefix().states();
         let stream = DistanceStream::new(self, 0..states)?;
-        Ok(StatesAt { distance, stream, part: Vec::new(), first: 0, place: 0, states })
+        Ok(StatesAt { distance, stream, chunk: Vec::new(), first: 0, offset: 0, states })
     }
 
     /// Returns the ranks of different random covered states, in random order. All states are equally likely. If there

@@ -1,4 +1,4 @@
-//! The moves of a game beside the best ones.
+//! Comparison of the moves of a game with the best moves.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -9,7 +9,7 @@ use super::history::GameHistory;
 use crate::players::{EnginePlayer, Follower, SearchValue, analyse};
 use crate::rules::{Action, Outcome, Repetitions};
 
-/// How much worse a move is than the best one.
+/// The class of a mistake, by its loss.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Mark {
     /// `?!`
@@ -50,7 +50,7 @@ impl ReviewedMove {
         }
     }
 
-    /// Returns how the move is marked, by the limits of the page (`evaluations.js`).
+    /// Returns the class of the mistake. The limits are those of the page (`evaluations.js`).
     pub fn mark(&self) -> Option<Mark> {
         if self.action == self.best {
             return None;

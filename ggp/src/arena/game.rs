@@ -8,7 +8,7 @@ pub trait ArenaGame: Game {
     /// Returns the text of a legal move, as records contain it.
     fn move_text(&self, state: &Self::State, role: usize, mv: Self::Move) -> String;
 
-    /// Returns why a move is illegal, if there is more to say than that it is. `mv` may be any move.
+    /// Returns the reason why a move is illegal, if the game can give one. `mv` may be any move.
     fn why_illegal(&self, _state: &Self::State, _role: usize, _mv: Self::Move) -> Option<String> {
         None
     }

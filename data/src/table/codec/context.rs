@@ -199,8 +199,8 @@ impl Walk<'_> {
     /// Visits the states of a run with these lowest pieces, which are in one group of lanes.
     ///
     /// The context of a state is the class of its known neighbors followed by the digits, base 6, of the three neighbors
-    /// with the lowest piece moved, relative to `base`: the least known distance with another piece moved, or else the
-    /// least of those three. Without any known neighbor the context is `FIRST` and `base` the previous distance, which is
+    /// with the lowest piece moved, relative to `base`. `base` is the minimum of the known distances with another piece
+    /// moved. If there is none, it is the minimum of the three distances with the lowest piece moved. Without any known neighbor the context is `FIRST` and `base` the previous distance, which is
     /// 0 for the first state of a block: `distances` begins at `ROW`.
     #[inline(always)]
     fn visit_lanes(

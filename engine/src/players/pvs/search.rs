@@ -329,7 +329,7 @@ impl<'a> PvsSearch<'a> {
     ///
     /// The distance after a move is looked up only if the bound of the move permits a value above the best one so far,
     /// and the child is evaluated only if the distance does. The best value begins at the bound of the moves that cannot
-    /// exceed alpha, so the result is a bound of those too. The order of a move is its bound here; the move of the table is
+    /// exceed alpha, so the result is an upper bound for these moves too. The order of a move is its bound here; the move of the table is
     /// always evaluated, first.
     fn of_leaves(
         &mut self,
