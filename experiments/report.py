@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the results of the logs in experiments/results/ into docs/reproduction.md.
+"""Writes the results of the logs in experiments/results/ into docs/research/reproduction.md.
 
 The script replaces the text between the markers of that document: the rows of
 tables, sentences with figures, and the verdicts on conclusions.
@@ -36,7 +36,7 @@ from conclusions import (
 )
 from figures import HERE, RESULTS, BoardTable, Column, Figure, Pairings, Program, Table, mean, opposite, read_pairings
 
-DOCUMENT = HERE.parent / "docs" / "reproduction.md"
+DOCUMENT = HERE.parent / "docs" / "research" / "reproduction.md"
 TARGET = HERE.parent / "target"
 
 # Names of rulesheets in rows. `skirmish` has a longer one beside figures of a paper.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures MINI-Player's strategies for docs/reproduction.md.
+"""Measures MINI-Player's strategies for docs/research/reproduction.md.
 
 For Table IX of the paper, the strategies are assessed after the start clock in
 nine games, with each model of the opponents. For Figures 2 and 3, simulations

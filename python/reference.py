@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/python.md from the signatures and the documentation of the installed package."""
+"""Writes docs/reference/python.md from the signatures and the documentation of the installed package."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import sternhalma
 INTRODUCTION = """\
 # Reference of the Python package
 
-`python/reference.py` writes this page from the package. [The introduction](../python/README.md) has examples.
+`python/reference.py` writes this page from the package. [The introduction](../../python/README.md) has examples.
 
 Arguments named `cells` have the shape (..., pieces): the cells of one army per row, in any order, as integers. Ranks are integers of any shape. Results have the same leading dimensions; those of a single state are scalars. `ArrayLike` is what `numpy.asarray` accepts, and `NDArray` an array.
 
@@ -110,6 +110,6 @@ def text() -> str:
 
 
 if __name__ == "__main__":
-    page = Path(__file__).parents[1] / "docs" / "python.md"
+    page = Path(__file__).parents[1] / "docs" / "reference" / "python.md"
     page.write_text(text())
     print(page)

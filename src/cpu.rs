@@ -39,7 +39,7 @@ pub fn report_missing(extension: &str) {
         compiled_level(),
         ", and the processor lacks ",
         extension,
-        "; docs/install.md describes programs for other processors\n",
+        "; docs/guide/install.md describes programs for other processors\n",
     ];
     let mut stderr = stderr();
     // The program ends with an error in any case.

@@ -3,7 +3,7 @@
 //! Usage: `count_models OUT MODELS BLOCK_STATES TABLE=BLOCKS...`
 //!
 //! The program draws BLOCKS blocks of BLOCK_STATES states from each TABLE, in equal steps, and counts how
-//! often each symbol of `docs/table-format.md` occurs in each context. It then finds MODELS models by
+//! often each symbol of `docs/reference/table-format.md` occurs in each context. It then finds MODELS models by
 //! k-means clustering: each block belongs to the model that encodes it in the fewest bits, and each model
 //! has the frequencies of its blocks. The tables must be in the encoding `byte`, mirrored or not.
 //!

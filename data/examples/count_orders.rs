@@ -2,7 +2,7 @@
 //!
 //! Usage: `count_orders OUT TABLE[=WEIGHT]...`
 //!
-//! For each context of `docs/table-format.md`, the program counts how often the
+//! For each context of `docs/reference/table-format.md`, the program counts how often the
 //! distance of a state differs by −1, 0 or +1 from its anchor, in blocks of
 //! 32,768 states. The program writes the differences of each context, the most
 //! frequent first, to OUT. The program then compares OUT with the committed

@@ -42,8 +42,8 @@
 //! # Ok::<(), sternhalma_data::BoardError>(())
 //! ```
 //!
-//! `docs/notation.md` defines the text of cells, moves and positions, and
-//! `docs/table-format.md` the bytes of a table file.
+//! `docs/reference/notation.md` defines the text of cells, moves and positions, and
+//! `docs/reference/table-format.md` the bytes of a table file.
 
 #![deny(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods))]

@@ -115,7 +115,7 @@ def board() -> str:
 
 
 def moves() -> str:
-    """All moves of the piece on b2, as in the example of docs/rules.md."""
+    """All moves of the piece on b2, as in the example of docs/guide/rules.md."""
     drawing = Drawing(7, 13, 50)
     x_army, o_army = {"b2", "c2", "e3"}, {"d3", "f7", "g7"}
 

@@ -153,7 +153,7 @@ def distances() -> str:
 
 def blocks() -> str:
     """Size and speed of zstd tables by the number of states per block."""
-    table = [[number(cell) for cell in row] for row in rows("docs/compression.md", "### 6 pieces on 9x9")]
+    table = [[number(cell) for cell in row] for row in rows("docs/research/compression.md", "### 6 pieces on 9x9")]
     plot = Plot("zstd: larger blocks are smaller and slower (6 pieces, 9x9)", right=90)
     states = [row[0] for row in table]
     plot.scales((states[0], states[-1]), (0, 2.6), log="x")
@@ -222,7 +222,7 @@ def fit_elo(games: list[tuple[int, int, float, int]], names: Sequence[str]) -> l
 
 def elo() -> str:
     """Elo of the players of [Roschke and Sturtevant 2013], from the games of Table 3."""
-    table = list(rows("docs/reproduction.md", "### Table 3: 100,000"))
+    table = list(rows("docs/research/reproduction.md", "### Table 3: 100,000"))
     names = [row[0] for row in table]
     games = []
     for first, row in enumerate(table):
@@ -237,7 +237,7 @@ def elo() -> str:
 def ratings() -> str:
     """The rating list of the players. Bounds are drawn without an interval."""
     listed = []
-    for _, name, text, half, *_ in rows("docs/players.md", "## Ratings"):
+    for _, name, text, half, *_ in rows("docs/guide/players.md", "## Ratings"):
         rating = re.search(r"-?[\d.]+", text)
         assert rating is not None, text
         listed.append((name, float(rating[0]), number(half)))
@@ -266,7 +266,7 @@ def reasoners() -> str:
     for line in (ROOT / "ggp/tests/data/public-reasoners.tsv").read_text().splitlines()[1:]:
         game, _, rate, *_ = line.split("\t")
         public[game] = float(rate)
-    ours = {row[0]: row[3:5] for row in rows("docs/gdl.md", "The table shows one run")}
+    ours = {row[0]: row[3:5] for row in rows("docs/reference/gdl.md", "The table shows one run")}
     games = sorted((game for game in public if game in ours), key=lambda game: number(ours[game][1]))
     plot = Plot("Random playouts per second", height=90 + 24 * len(games) + 30, left=170)
     lowest = min(public[game] for game in games)
@@ -288,7 +288,7 @@ def reasoners() -> str:
 
 def scaling() -> str:
     """Predicted time of the table with ten pieces by the number of processes and the rate of the links."""
-    table = [[number(cell) for cell in row] for row in rows("docs/cluster.md", "**Predictions**")]
+    table = [[number(cell) for cell in row] for row in rows("docs/guide/cluster.md", "**Predictions**")]
     processes = [row[0] for row in table]
     plot = Plot("Predicted time of the table with ten pieces, 16 cores per process", height=340)
     plot.scales((processes[0], processes[-1]), (1, 30), log="xy")

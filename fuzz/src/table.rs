@@ -1,7 +1,7 @@
 //! Table files with arbitrary contents.
 //!
 //! Checksums reject nearly every change of a file, so the target repairs a
-//! copy. `repair` is written from `docs/table-format.md`, and not with the
+//! copy. `repair` is written from `docs/reference/table-format.md`, and not with the
 //! code of the writer.
 
 use sternhalma_data::table::{Ans, Layout, Zstd, checksum};

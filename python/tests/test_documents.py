@@ -43,5 +43,5 @@ def reference() -> ModuleType:
 
 def test_the_reference_is_current() -> None:
     text = reference().text()
-    assert (ROOT.parent / "docs" / "python.md").read_text() == text, "run python/reference.py"
+    assert (ROOT.parent / "docs" / "reference" / "python.md").read_text() == text, "run python/reference.py"
     assert all(f"`{name}" in text or f"### {name}" in text for name in sh.__all__)

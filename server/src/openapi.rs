@@ -198,7 +198,7 @@ mod described {
         Lost(u32),
     }
 
-    /// A recorded game, see docs/game-records.md.
+    /// A recorded game, see docs/reference/game-records.md.
     #[derive(ToSchema)]
     #[serde(deny_unknown_fields)]
     pub struct Record {

@@ -28,7 +28,7 @@ use crate::values::count;
 /// one. Prints the path of the new file.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Game record (docs/game-records.md), or tournament log with --game
+    /// Game record (docs/reference/game-records.md), or tournament log with --game
     #[arg(value_name = "RECORD")]
     record: PathBuf,
     /// Game of a tournament log, by its number in the order in which games start

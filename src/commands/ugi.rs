@@ -22,7 +22,7 @@ use crate::values::{count, report_removed};
 
 /// Play over the Universal Game Interface on stdin and stdout
 ///
-/// docs/ugi.md describes commands, options and replies. With --compliance, checks
+/// docs/reference/ugi.md describes commands, options and replies. With --compliance, checks
 /// another engine instead; exit code 1 if a check fails.
 #[derive(clap::Args)]
 pub struct Args {

@@ -141,5 +141,5 @@ fn completions_and_manual_pages_are_written() {
 
 #[test]
 fn the_examples_of_the_notation_are_real() {
-    trycmd::TestCases::new().case("docs/notation.md").run();
+    trycmd::TestCases::new().case("docs/reference/notation.md").run();
 }

@@ -44,42 +44,42 @@ fn readme() {
 
 #[test]
 fn rules() {
-    run_document("docs/rules.md");
+    run_document("docs/guide/rules.md");
 }
 
 #[test]
 fn faq() {
-    run_document("docs/faq.md");
+    run_document("docs/guide/faq.md");
 }
 
 #[test]
 fn command_line() {
-    run_document("docs/command-line.md");
+    run_document("docs/reference/command-line.md");
 }
 
 #[test]
 fn findings_of_rulesheets() {
-    run_document("docs/gdl-findings.md");
+    run_document("docs/reference/gdl-findings.md");
 }
 
 #[test]
 fn json_outputs() {
-    run_document("docs/json.md");
+    run_document("docs/reference/json.md");
 }
 
 #[test]
 fn tutorial_of_distances() {
-    run_document("docs/tutorials/distances-from-python.md");
+    run_document("docs/guide/distances-from-python.md");
 }
 
 #[test]
 fn tutorial_of_engines() {
-    run_document("docs/tutorials/engine-in-a-tournament.md");
+    run_document("docs/guide/engine-in-a-tournament.md");
 }
 
 #[test]
 fn tutorial_of_rulesheets() {
-    run_document("docs/tutorials/first-rulesheet.md");
+    run_document("docs/guide/first-rulesheet.md");
 }
 
 /// The pictures are the output of their scripts.
@@ -93,10 +93,10 @@ fn pictures() {
     }
 }
 
-/// Every key of JSON output is described in `docs/json.md`.
+/// Every key of JSON output is described in `docs/reference/json.md`.
 #[test]
 fn json_keys_are_described() {
-    let page = fs::read_to_string(repository().join("docs/json.md")).unwrap();
+    let page = fs::read_to_string(repository().join("docs/reference/json.md")).unwrap();
     let described: BTreeSet<&str> = page.split('`').collect();
     let env = Session::new().env;
     env.build("--side 5 --pieces 3");
@@ -148,7 +148,10 @@ fn assert_described(value: &Value, described: &BTreeSet<&str>, command: &str) {
         Value::Array(values) => values.iter().for_each(|value| assert_described(value, described, command)),
         Value::Object(entries) => {
             for (key, value) in entries {
-                assert!(described.contains(key.as_str()), "`{command}`: docs/json.md does not describe `{key}`");
+                assert!(
+                    described.contains(key.as_str()),
+                    "`{command}`: docs/reference/json.md does not describe `{key}`"
+                );
                 assert_described(value, described, command);
             }
         }
@@ -174,8 +177,10 @@ fn readmes_list_all_examples() {
 #[test]
 fn links_lead_somewhere() {
     let docs = repository().join("docs");
-    let pages: Vec<PathBuf> = [docs.clone(), docs.join("tutorials")]
+    let folders = ["guide", "reference", "research", "development"].map(|name| docs.join(name));
+    let pages: Vec<PathBuf> = folders
         .iter()
+        .chain([&docs])
         .flat_map(|folder| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()))
         .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
         .collect();

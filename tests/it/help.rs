@@ -20,7 +20,7 @@ fn groups(help: &str) -> Vec<(String, Vec<(String, String)>)> {
     groups
 }
 
-/// Returns `docs/commands.md` as the help of the program has it.
+/// Returns `docs/reference/commands.md` as the help of the program has it.
 fn documentation(env: &TestEnv) -> String {
     let mut text = "# Commands\n\nThis page is generated from the help of the program. `sternhalma help COMMAND` prints the options of a command. \
         All commands accept the global options.\n"
@@ -54,7 +54,7 @@ fn documentation(env: &TestEnv) -> String {
 /// `STERNHALMA_UPDATE_DOCS=1 cargo test --test it help` writes the page.
 #[test]
 fn the_table_of_commands_is_that_of_the_help() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/commands.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/commands.md");
     let expected = documentation(&TestEnv::new());
     if std::env::var_os("STERNHALMA_UPDATE_DOCS").is_some() {
         fs::write(&path, &expected).unwrap();

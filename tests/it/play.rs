@@ -27,7 +27,7 @@ fn the_recorded_session_is_what_the_program_prints() {
     let env = TestEnv::new();
     let mut session: Option<Session> = None;
     let mut replayed = 0;
-    for line in include_str!("../../docs/play-session.txt").lines() {
+    for line in include_str!("../../docs/guide/play-session.txt").lines() {
         let prompt = ["x to move> ", "o to move> ", "game over> "].into_iter().find(|prompt| line.starts_with(prompt));
         match (line.strip_prefix("$ sternhalma "), prompt, &mut session) {
             (Some(words), ..) if words.starts_with("play ") => {
@@ -49,7 +49,7 @@ fn the_recorded_session_is_what_the_program_prints() {
 #[test]
 fn the_example_of_the_format_is_a_record() {
     let env = TestEnv::new();
-    let docs = include_str!("../../docs/game-records.md");
+    let docs = include_str!("../../docs/reference/game-records.md");
     let record = docs.split("```text\n").nth(1).unwrap().split("```").next().unwrap();
     env.file("example.shg", record);
     let copied = printed(&env, "play -o human --load example.shg", &["save copy.shg"]);
@@ -65,7 +65,7 @@ fn the_example_of_the_format_is_a_record() {
 #[test]
 fn the_commands_of_the_tutorial_run() {
     let env = TestEnv::new();
-    let docs = include_str!("../../docs/playing.md");
+    let docs = include_str!("../../docs/guide/playing.md");
     let tutorial = docs.split("\n## ").nth(1).unwrap();
     let shell = tutorial.split("```sh\n").skip(1).flat_map(|block| block.split("```").next().unwrap().lines());
     let commands: Vec<&str> = shell.map(|line| line.strip_prefix("sternhalma ").unwrap()).collect();
@@ -73,7 +73,10 @@ fn the_commands_of_the_tutorial_run() {
     for words in commands {
         play(&env, words, &["save first.shg"]).success();
     }
-    trycmd::TestCases::new().env("STERNHALMA_TABLES", env.tables().to_str().unwrap()).case("docs/playing.md").run();
+    trycmd::TestCases::new()
+        .env("STERNHALMA_TABLES", env.tables().to_str().unwrap())
+        .case("docs/guide/playing.md")
+        .run();
 }
 
 #[test]

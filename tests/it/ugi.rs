@@ -68,7 +68,7 @@ const SMALL: &str = "--side 5 --pieces 3";
 
 #[test]
 fn the_engine_prints_the_session_of_the_documentation() {
-    let text = include_str!("../../docs/ugi.md");
+    let text = include_str!("../../docs/reference/ugi.md");
     let session = text.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a session");
     let mut engine = Engine::start("--side 5 --pieces 3 --player ab-avg --tables /tables");
     let mut said = 0;
@@ -306,7 +306,7 @@ fn compliance(command: &str) -> (Option<i32>, Vec<String>) {
 
 #[test]
 fn a_program_that_seals_goals_is_found() {
-    let program = "python3 -c 'import sys; sys.path.insert(0, \"docs/tutorials\"); import engine; \
+    let program = "python3 -c 'import sys; sys.path.insert(0, \"docs/guide\"); import engine; \
                    engine.Position.value = lambda self, move, behind: 0; engine.Engine(9, 6, 0).run()'";
     let mut check = Command::new(env!("CARGO_BIN_EXE_sternhalma"));
     let output = check.args(["ugi", "--compliance", program]).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();

@@ -1,4 +1,4 @@
-//! Files of games: a header, and blocks of whole games with checksums (`docs/training-data.md`).
+//! Files of games: a header, and blocks of whole games with checksums (`docs/reference/training-data.md`).
 
 use std::fs::TryLockError;
 use std::io::{self, Read, Write};

@@ -77,7 +77,7 @@ const PASS: u8 = 0x7f;
 const CELL: u8 = 0x7f;
 
 impl TrainingGame {
-    /// Appends the bytes of the game (`docs/training-data.md`).
+    /// Appends the bytes of the game (`docs/reference/training-data.md`).
     pub(crate) fn write(&self, bytes: &mut Vec<u8>) {
         bytes.push(self.start.side_to_move() as u8);
         bytes.extend((self.start.ply() as u16).to_le_bytes());

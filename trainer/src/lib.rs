@@ -1,6 +1,6 @@
 //! Training of evaluations for Chinese Checkers: games of self-play, and models that are fitted to them.
 //!
-//! [`SelfPlay`] plays games, and [`GameFile`] stores them. `docs/training-data.md` defines the bytes of such a file.
+//! [`SelfPlay`] plays games, and [`GameFile`] stores them. `docs/reference/training-data.md` defines the bytes of such a file.
 //!
 //! ```
 //! use sternhalma_data::Board;

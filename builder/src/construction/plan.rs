@@ -329,7 +329,7 @@ impl BuildPlan {
 }
 
 /// Returns an estimate of the largest size of the work files with layers in this form, in bytes: 3 and 1.75 bits per
-/// stored state, above all that were measured (docs/out-of-core.md).
+/// stored state, above all that were measured (docs/research/out-of-core.md).
 fn work_bytes(stored_states: u64, form: LayerForm) -> u64 {
     let quarters_of_bits_per_state = match form {
         LayerForm::Whole => 12,

@@ -1,4 +1,4 @@
-//! The text of cells, moves, states and positions (`docs/notation.md`).
+//! The text of cells, moves, states and positions (`docs/reference/notation.md`).
 
 use std::fmt::{self, Write as _};
 use std::str::FromStr;

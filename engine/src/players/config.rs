@@ -63,7 +63,7 @@ pub struct UctConfig {
     pub temperature: f64,
     /// Whether playouts are forward moves, of which the fraction `random` is random, instead of the playouts of `search`.
     pub has_own_playouts: bool,
-    /// The other parameters, as of policies (docs/policies.md). The playouts of a policy use forward moves.
+    /// The other parameters, as of policies (docs/reference/policies.md). The playouts of a policy use forward moves.
     pub search: SearchPolicy,
 }
 

@@ -1,4 +1,4 @@
-//! Records of games as text (`docs/game-records.md`): tags, moves with time,
+//! Records of games as text (`docs/reference/game-records.md`): tags, moves with time,
 //! score and depth, comments and variations.
 //!
 //! ```

@@ -12,7 +12,7 @@ use crate::rules::board_of;
 /// The length of the lines of moves.
 const WIDTH: usize = 80;
 
-/// Prints the game in the format of `docs/game-records.md`, which ends with a
+/// Prints the game in the format of `docs/reference/game-records.md`, which ends with a
 /// line break.
 impl fmt::Display for AnnotatedGame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

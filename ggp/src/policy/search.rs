@@ -28,7 +28,7 @@ pub struct SearchPolicy {
     pub decision: Decision,
     /// The factor, from 0 to 1, for all visits and rewards in the tree after each joint move of the match.
     pub tree_gamma: f64,
-    /// Whether the search proves outcomes in its tree (docs/policies.md).
+    /// Whether the search proves outcomes in its tree (docs/reference/policies.md).
     pub solver: bool,
     /// Whether states that are reached by different moves share a node, if the game has
     /// [keys](sternhalma_game::Game::key).
@@ -36,7 +36,7 @@ pub struct SearchPolicy {
     /// The tuning of parameters while the search runs.
     pub tuning: Option<Tuning>,
     /// The number of simulations that run side by side, if the game has a
-    /// network (docs/policies.md).
+    /// network (docs/reference/policies.md).
     pub lanes: Parallelism,
     /// The limit of the memory of the search in bytes, if the search has its own limit.
     pub memory: Option<u64>,
@@ -134,7 +134,7 @@ impl SearchPolicy {
         }
     }
 
-    /// Sets a parameter of docs/policies.md. The parameters of a selection, a playout or a tuner follow its name.
+    /// Sets a parameter of docs/reference/policies.md. The parameters of a selection, a playout or a tuner follow its name.
     /// Parameters of earlier versions that no longer exist have no effect.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ use thiserror::Error;
 use super::search::{SearchPolicy, WrongParameter, parts_first, set_in_order};
 
 /// The method by which a player of any game finds its moves, written
-/// `name,key=value,…` or as a table of TOML (docs/policies.md).
+/// `name,key=value,…` or as a table of TOML (docs/reference/policies.md).
 ///
 /// ```
 /// use sternhalma_ggp::Policy;

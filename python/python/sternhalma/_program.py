@@ -14,7 +14,7 @@ from ._play import Search
 
 
 class Program(Unpicklable):
-    """An external program that speaks the engine protocol (docs/ugi.md), as a player.
+    """An external program that speaks the engine protocol (docs/reference/ugi.md), as a player.
 
     `command` is a command line, which is split into words as by a POSIX shell without expansion, or a sequence of
     words. `options` are set before each search, and `seed` is set if the program has the option Seed. The program

@@ -40,7 +40,7 @@ pub struct MoveBody {
     /// The fluents that hold; by default those of the initial state.
     state: Option<Vec<String>>,
     role: String,
-    /// See docs/policies.md; by default `adaptive`.
+    /// See docs/reference/policies.md; by default `adaptive`.
     policy: Option<String>,
     #[schema(minimum = 1)]
     playouts: Option<u64>,

@@ -109,7 +109,7 @@ struct TableDetails {
     /// The number of states at each distance.
     layers: Vec<u64>,
     partitions: Vec<PartitionRow>,
-    /// How the table was built, see docs/table-format.md.
+    /// How the table was built, see docs/reference/table-format.md.
     #[schema(value_type = Object)]
     provenance: Provenance,
 }

@@ -23,7 +23,7 @@ use strength::Strength;
 /// Play a game in the terminal, or watch one
 ///
 /// Enter moves such as `a2-a4`. `help` lists the commands of the game, which
-/// docs/playing.md explains. Without a distance table, the computer plays with
+/// docs/guide/playing.md explains. Without a distance table, the computer plays with
 /// estimates.
 #[derive(clap::Args)]
 pub struct Args {

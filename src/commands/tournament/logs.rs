@@ -45,7 +45,7 @@ pub struct ShowArgs {
     /// Replay the game with this number, in the order in which games start
     #[arg(long, value_name = "N", value_parser = count::<u64>(1))]
     game: Option<u64>,
-    /// Print the game, or all games, as records (docs/game-records.md)
+    /// Print the game, or all games, as records (docs/reference/game-records.md)
     #[arg(long, conflicts_with_all = ["json", "file"])]
     record: bool,
     #[command(flatten)]

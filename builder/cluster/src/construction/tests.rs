@@ -306,11 +306,13 @@ fn lost_parts_are_reported() {
 /// also if the transfer is interrupted.
 #[test]
 fn another_number_of_processes_resumes() {
-    for (is_shared, pieces, mirrored, copies) in [(true, 4, false, 2), (false, 6, true, 2), (false, 4, false, 1)] {
+    let all: &[usize] = &[4, 2, 1, 3];
+    let cases = [(true, 4, false, 2, all), (false, 6, true, 2, &[4, 1]), (false, 4, false, 1, &[2, 3])];
+    for (is_shared, pieces, mirrored, copies, numbers) in cases {
         let builder = builder(5, pieces, 25, Encoding::Byte, mirrored);
         let mut cluster = Cluster { is_shared, copies, ..Cluster::new(builder, 3) };
         cluster.interrupt(80);
-        for processes in [4, 2, 1, 3] {
+        for &processes in numbers {
             let committed = cluster.committed();
             cluster.continue_with(processes);
             cluster.copies = copies.min(processes);

@@ -3,7 +3,7 @@
 //! A *lower neighbor* of a state has one piece moved to an adjacent cell with a lower number. States one
 //! move apart differ in distance by at most one. The distances of the lower neighbors that come earlier
 //! in the block therefore leave at most three values for the distance of a state, and often one.
-//! `docs/table-format.md` defines the contexts.
+//! `docs/reference/table-format.md` defines the contexts.
 
 use std::ops::Range;
 
@@ -395,7 +395,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// The contexts of a block, computed state by state from the definitions of
-    /// `docs/table-format.md`.
+    /// `docs/reference/table-format.md`.
     struct Oracle {
         geometry: &'static Geometry,
         distances: HashMap<CellSet, i32>,

@@ -173,7 +173,7 @@ pub(super) fn decode_escaped(decoder: &mut Decoder) -> u8 {
 mod tests {
     use super::*;
 
-    /// The models are part of the file format (`docs/table-format.md`).
+    /// The models are part of the file format (`docs/reference/table-format.md`).
     #[test]
     fn models_have_a_slot_for_each_symbol() {
         assert!(!models().is_empty() && models().len() <= 256);

@@ -1,5 +1,5 @@
 //! Prediction of a distance from earlier distances of the same block
-//! (`docs/compression.md`).
+//! (`docs/research/compression.md`).
 
 use std::ops::Range;
 
@@ -255,7 +255,7 @@ impl Runs {
 
 #[cfg(test)]
 mod tests {
-    /// The symbol maps are part of the file format (`docs/table-format.md`).
+    /// The symbol maps are part of the file format (`docs/reference/table-format.md`).
     #[test]
     fn symbol_maps_have_the_documented_checksum() {
         let bytes = include_bytes!("orders.bin");

@@ -120,7 +120,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// The symbols and the escaped distances of a block, computed state by state from
-    /// the definitions of `docs/table-format.md`.
+    /// the definitions of `docs/reference/table-format.md`.
     struct Oracle<'a> {
         block: &'a TestBlock,
         geometry: &'static Geometry,

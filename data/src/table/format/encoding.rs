@@ -28,7 +28,7 @@ pub enum Encoding {
 /// The parameters of [`Encoding::Ans`].
 ///
 /// Large blocks take less space, small ones less time per look-up
-/// (`docs/compression.md`).
+/// (`docs/research/compression.md`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Ans {
     block_bits: u8,
@@ -37,7 +37,7 @@ pub struct Ans {
 /// The parameters of [`Encoding::Zstd`].
 ///
 /// Large blocks take less space, small ones less time per look-up
-/// (`docs/compression.md`).
+/// (`docs/research/compression.md`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Zstd {
     block_bits: u8,

@@ -14,7 +14,7 @@ const MAGIC: [u8; 8] = *b"\x89SHT\r\n\x1a\n";
 const VERSION: u32 = 1;
 /// The version of mirrored tables. All other tables keep version 1.
 const MIRRORED_VERSION: u32 = 2;
-/// The rules of `docs/notation.md`: steps and jump chains on the diamond.
+/// The rules of `docs/reference/notation.md`: steps and jump chains on the diamond.
 const RULES: [u8; 8] = *b"diamond\0";
 
 const VERSION_AT: usize = MAGIC.len();

@@ -1,4 +1,4 @@
-//! The layout of a table file, version 1 and 2 (`docs/table-format.md`).
+//! The layout of a table file, version 1 and 2 (`docs/reference/table-format.md`).
 
 mod encoding;
 mod header;

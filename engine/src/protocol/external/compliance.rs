@@ -1,4 +1,4 @@
-//! Checks whether a program follows the engine protocol (`docs/ugi.md`).
+//! Checks whether a program follows the engine protocol (`docs/reference/ugi.md`).
 
 use std::time::{Duration, Instant};
 

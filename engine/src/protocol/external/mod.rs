@@ -1,5 +1,5 @@
 //! External programs in the arena, using the Universal Game Interface
-//! (`docs/ugi.md`).
+//! (`docs/reference/ugi.md`).
 
 mod compliance;
 mod process;

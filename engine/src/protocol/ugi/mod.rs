@@ -1,4 +1,4 @@
-//! The Universal Game Interface (`docs/ugi.md`).
+//! The Universal Game Interface (`docs/reference/ugi.md`).
 //!
 //! `command` has the words of the protocol: parsing of commands, and printing
 //! of moves and of the progress of a search. `session` has the state of an

@@ -202,12 +202,12 @@ fn the_names_of_all_parameters_are_in_help_and_errors() {
 
 #[test]
 fn the_documentation_has_the_table_of_parameters() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/policies.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference/policies.md");
     let page = std::fs::read_to_string(path).unwrap();
     let table = parameter_table().join("\n");
     assert!(
         page.contains(&format!("{table}\n\n")),
-        "docs/policies.md should have these rows in its table of parameters:\n{table}"
+        "docs/reference/policies.md should have these rows in its table of parameters:\n{table}"
     );
 }
 

@@ -155,7 +155,7 @@ class Game(Immutable):
     ) -> MoveSearch:
         """Searches a state, by default the initial one, for a move of a role, by default the one to move.
 
-        `policy` is a text such as "uct" or "mast" (docs/policies.md). The search ends at the first limit:
+        `policy` is a text such as "uct" or "mast" (docs/reference/policies.md). The search ends at the first limit:
         simulations or seconds. The same seed and `playouts` give the same move. Ctrl-C raises `KeyboardInterrupt`.
 
         Raises `NotationError` if there is no such policy, and `ValueError` if the match is over, there is no such role,
