@@ -24,11 +24,13 @@ mod search_text;
 mod tables_dir;
 mod values;
 
+use std::iter;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser};
 use clap_complete::CompleteEnv;
+use sternhalma_builder::set_program;
 use sternhalma_ggp::messages::{excerpt, shorten_quotes};
 
 use args::output::OutputPath;
@@ -126,6 +128,9 @@ pub fn run(commit: &str) -> ExitCode {
     CompleteEnv::with_factory(|| completion::with_names(Cli::describe())).var(completion::VARIABLE).complete();
     sternhalma_data::table::install_sigbus_handler();
     let version: &'static str = format!("{}{commit}", env!("CARGO_PKG_VERSION")).leak();
+    let arguments = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
+    let commit = Some(commit.trim_matches([' ', '(', ')'])).filter(|commit| !commit.is_empty()).map(str::to_owned);
+    set_program(commit, iter::once("sternhalma".to_owned()).chain(arguments).collect());
     let level = cpu::set_level();
     let Cli { tables, output, command } = Cli::of_process(version);
     output::configure(output);

@@ -52,7 +52,7 @@ impl StageDisplay {
         let now = Instant::now();
         let unit = match stage {
             BuildPhase::Prove => Some("contexts"),
-            BuildPhase::Compare => Some("states"),
+            BuildPhase::Compare | BuildPhase::Read => Some("states"),
             _ => None,
         };
         let is_layer = matches!(stage, BuildPhase::Layer(_));
@@ -121,7 +121,7 @@ fn stage_work(stage: BuildPhase) -> &'static str {
     match stage {
         BuildPhase::Resume => "checking what an earlier build left",
         BuildPhase::Write => "encoding the distances",
-        BuildPhase::Check => "reading the table",
+        BuildPhase::Check | BuildPhase::Read => "reading the table",
         BuildPhase::Prove => "checking every distance",
         BuildPhase::Compare => "reading both tables",
         _ => "started",

@@ -65,9 +65,9 @@ pub use construction::{
 pub use error::BuilderError;
 pub use observer::{BuildPhase, LayerReport, Observer};
 pub use options::{BuildMode, LayerForm, Mirroring, ProcessOptions};
-pub use process::{max_threads, thread_count, thread_notice};
+pub use process::{max_threads, set_program, thread_count, thread_notice};
 pub use resources::{ResourceError, check_disk, check_memory, memory_limit, search_memory, total_memory};
-pub use tools::{Comparison, DifferenceStats, TableConverter, compare};
+pub use tools::{Comparison, DifferenceStats, TableConverter, compare, contents_checksum};
 pub use verify::{ProofPlan, Sample, SampleExtent, SampleSpec, UnfinishedProof, Verifier};
 
 /// The parts of builds and proofs, which `sternhalma-cluster` divides among the processes of several machines. They

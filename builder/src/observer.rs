@@ -22,6 +22,8 @@ pub enum BuildPhase {
     Prove,
     /// The comparison of two tables. A step is a state.
     Compare,
+    /// The reading of all distances of a table. A step is a state.
+    Read,
 }
 
 /// Prints the name of the phase for people, such as `layer 7`.
@@ -35,6 +37,7 @@ impl fmt::Display for BuildPhase {
             BuildPhase::Check => "checksums",
             BuildPhase::Prove => "proof",
             BuildPhase::Compare => "comparison",
+            BuildPhase::Read => "reading",
         })
     }
 }

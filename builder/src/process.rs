@@ -1,9 +1,11 @@
 //! Threads, time and memory of this process.
 
+use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use sternhalma_data::table::Provenance;
+use sternhalma_cpu::{level, level_name};
+use sternhalma_data::table::{Origin, Provenance};
 
 use crate::error::{BuilderError, Result};
 use crate::options::BuildMode;
@@ -83,11 +85,36 @@ pub fn peak_memory() -> u64 {
     kibibytes.unwrap_or(0) * 1024
 }
 
+/// What the process knows of its program: the commit and the arguments.
+static PROGRAM: OnceLock<(Option<String>, Vec<String>)> = OnceLock::new();
+
+/// Sets the commit from which the program was compiled, and its arguments, which the tables of this process record.
+/// Only the first call of a process has an effect.
+pub fn set_program(commit: Option<String>, command: Vec<String>) {
+    let _ = PROGRAM.set((commit, command));
+}
+
+/// Returns the origin of the tables of this process.
+pub fn origin() -> Origin {
+    let (commit, command) = PROGRAM.get().cloned().unwrap_or_default();
+    Origin {
+        program: concat!("sternhalma ", env!("CARGO_PKG_VERSION")).to_owned(),
+        commit,
+        command,
+        cpu_level: Some(level_name(level()).to_owned()),
+    }
+}
+
+/// Returns the present time: UTC, RFC 3339.
+pub fn now() -> String {
+    humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
+}
+
 /// Returns the provenance of a build that ends now, without times and traffic.
 pub fn provenance(mode: BuildMode, pool: &ThreadPool) -> Provenance {
     Provenance {
-        program: concat!("sternhalma ", env!("CARGO_PKG_VERSION")).to_owned(),
-        built: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        origin: origin(),
+        built: now(),
         mode: mode.name().to_owned(),
         threads: pool.current_num_threads(),
         peak_bytes: peak_memory(),

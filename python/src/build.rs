@@ -256,3 +256,17 @@ pub fn compare<'py>(
     dict.set_item("pairs", rows)?;
     Ok(dict)
 }
+
+/// Returns the checksum of the distances of a table, apart from their encoding and form.
+#[pyfunction]
+#[pyo3(signature = (table, *, threads, progress))]
+pub fn contents_checksum(
+    py: Python<'_>,
+    table: &Table,
+    threads: usize,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let table = table.get()?;
+    let checksum = run(py, progress, |observer| sternhalma_builder::contents_checksum(&table, threads, observer))?;
+    Ok(format!("{checksum:016x}"))
+}

@@ -26,7 +26,7 @@ mod _native {
     #[pymodule_export]
     use crate::board::{Board, format_cells, format_moves, moves, parse, rank, unrank};
     #[pymodule_export]
-    use crate::build::{build, compare, convert, plan, verify};
+    use crate::build::{build, compare, contents_checksum, convert, plan, verify};
     #[pymodule_export]
     use crate::environment::{Autoreset, LaneArrays};
     #[pymodule_export]

@@ -284,19 +284,9 @@ impl Table {
     }
 
     #[getter]
-    fn provenance<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let table = self.get()?;
-        let from = table.provenance();
-        let dict = PyDict::new(py);
-        dict.set_item("program", &from.program)?;
-        dict.set_item("built", &from.built)?;
-        dict.set_item("mode", &from.mode)?;
-        dict.set_item("threads", from.threads)?;
-        dict.set_item("wall_s", from.wall_s)?;
-        dict.set_item("cpu_s", from.cpu_s)?;
-        dict.set_item("peak_bytes", from.peak_bytes)?;
-        dict.set_item("resumes", from.resumes)?;
-        Ok(dict)
+    fn provenance<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let json = serde_json::to_string(self.get()?.provenance()).expect("a provenance has only strings and numbers");
+        py.import("json")?.call_method1("loads", (json,))
     }
 
     #[pyo3(signature = (ranks, *, missing, threads, out))]

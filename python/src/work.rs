@@ -73,7 +73,8 @@ impl Observer for Progress {
             BuildPhase::Check => 4,
             BuildPhase::Prove => 5,
             BuildPhase::Compare => 6,
-            _ => 7,
+            BuildPhase::Read => 7,
+            _ => 8,
         };
         // The layers of a search are one phase, which counts the states that were found.
         if self.phase.swap(number, Relaxed) != number || number != SEARCH {

@@ -25,9 +25,9 @@ pub struct Args {
     /// Encoding of the new table: `byte`, `mod3` (2 bits), `zstd` (about 1 bit), or `ans` (about 0.6 bits, with slow look-ups)
     #[arg(long, value_parser = encoding_parser(), hide_possible_values = true, help_heading = "Encoding")]
     encoding: Encoding,
-    /// File to write
+    /// File to write [default: in the tables directory]
     #[arg(short, long, value_name = "FILE")]
-    output: OutputPath,
+    output: Option<OutputPath>,
     #[command(flatten)]
     blocks: BlockArgs,
     #[command(flatten)]
@@ -51,6 +51,10 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     }
     let spec = converter.spec();
     let file_bytes = spec.layout()?.estimated_file_bytes();
+    let output = match &args.output {
+        Some(output) => output.to_path_buf(),
+        None => ctx.tables.directory()?.default_path(spec.prefix, encoding),
+    };
     let form = |mirrored| if mirrored { " (mirrored)" } else { "" };
     status!(
         "converting {}: {} from {}{} to {encoding}{} in {}",
@@ -59,18 +63,18 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         table.encoding(),
         form(table.spec().mirrored),
         form(spec.mirrored),
-        args.output.display()
+        output.display()
     );
-    advise(check_disk(&args.output, file_bytes, 0), "choose another place for the new file")?;
+    advise(check_disk(&output, file_bytes, 0), "choose another place for the new file")?;
     let started = Instant::now();
-    let new = convert_to(ctx, &converter, &args.output)?;
+    let new = convert_to(ctx, &converter, &output)?;
     status!(
         "converted in {:.1} s: {}, {:.2} bits per state",
         started.elapsed().as_secs_f64(),
         HumanBytes(new.file_bytes()),
         info::bits_per_state(&new)
     );
-    info::print_new(&new, &args.output, args.json)
+    info::print_new(&new, &output, args.json)
 }
 
 fn convert_to(ctx: &CommandContext, converter: &TableConverter, output: &Path) -> Result<Table> {

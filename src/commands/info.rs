@@ -3,9 +3,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
-use sternhalma_data::table::{Layout, Partition, Provenance};
+use sternhalma_builder::contents_checksum;
+use sternhalma_data::table::{Conversion, Layout, Partition, Provenance};
 use sternhalma_data::{Encoding, Prefix, Side, State, Table};
 
+use crate::args::threads::ThreadArgs;
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome};
 
@@ -17,6 +19,11 @@ pub struct Args {
     /// List the number of states for each cell of the rearmost piece of side `x`, with --json too
     #[arg(long)]
     partitions: bool,
+    /// Compute the contents checksum, which is the same in every encoding and form: reads the whole table
+    #[arg(long)]
+    contents: bool,
+    #[command(flatten)]
+    threads: ThreadArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -50,6 +57,9 @@ struct TableReport<'a> {
     #[serde(rename = "exact_to")]
     proven_depth: Option<u32>,
     checksum: String,
+    /// The checksum of states and distances, which is the same in every encoding and form, with `--contents`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    contents_checksum: Option<String>,
     /// The partitions, with `--partitions`.
     #[serde(skip_serializing_if = "Option::is_none")]
     partitions: Option<Vec<PartitionRow>>,
@@ -119,6 +129,7 @@ impl TableReport<'_> {
             boundary_layer: table.info().boundary_layer,
             proven_depth: table.proven_depth(),
             checksum: format!("{:016x}", table.checksum()),
+            contents_checksum: None,
             partitions: with_partitions.then(|| partitions(table.prefix(), table.layout())),
             provenance: table.provenance(),
         })
@@ -137,7 +148,13 @@ pub fn print_new(table: &Table, path: &Path, json: bool) -> Result<CommandOutcom
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let table = ctx.open_table(&args.file)?;
-    let report = TableReport::of(&table, args.partitions)?;
+    let mut report = TableReport::of(&table, args.partitions)?;
+    if args.contents {
+        let progress = ctx.progress()?;
+        let contents = contents_checksum(&table, args.threads.get(), &progress);
+        progress.finish();
+        report.contents_checksum = Some(format!("{:016x}", contents?));
+    }
     output::answer(args.json, &report, || {
         let partitions = report.partitions.iter().map(|rows| format!("\n{}", partitions_text(rows)));
         text(&table, &report) + &partitions.collect::<String>()
@@ -166,20 +183,36 @@ fn text(table: &Table, info: &TableReport) -> String {
         format!("farthest  {}", output::counted(info.max_distance.into(), "move")),
         format!("exact     {exact}"),
         format!("checksum  {}", info.checksum),
-        format!(
-            "built     {} by {}, {}, in {:.1} s on {}",
-            info.provenance.built,
-            info.provenance.program,
-            info.provenance.mode,
-            info.provenance.wall_s,
-            output::counted(info.provenance.threads, "thread")
-        ),
-        "distance  states".to_owned(),
     ];
+    lines.extend(info.contents_checksum.iter().map(|contents| format!("contents  {contents}")));
+    lines.extend(history(info.provenance));
+    lines.push("distance  states".to_owned());
     lines.extend(
         info.layers.iter().enumerate().map(|(distance, states)| format!("{distance:>8}  {}", HumanCount(*states))),
     );
     lines.join("\n")
+}
+
+/// Returns lines about how a table was made.
+fn history(provenance: &Provenance) -> Vec<String> {
+    let Provenance { origin, built, mode, wall_s, .. } = provenance;
+    let threads = output::counted(provenance.threads, "thread");
+    let level = origin.cpu_level.iter().map(|level| format!(", {level}")).collect::<String>();
+    let mut lines =
+        vec![format!("built     {built} by {}, {mode}, in {wall_s:.1} s on {threads}{level}", origin.program())];
+    lines.extend(command_line(&origin.command));
+    for Conversion { origin, converted, encoding, mirrored, checksum } in &provenance.conversions {
+        let form = if *mirrored { " (mirrored)" } else { "" };
+        lines.push(format!("converted {converted} by {}, from {encoding}{form} {checksum}", origin.program()));
+        lines.extend(command_line(&origin.command));
+    }
+    lines
+}
+
+/// Returns the line with a command, if there is one.
+fn command_line(command: &[String]) -> Option<String> {
+    let words = command.iter().map(|word| shlex::try_quote(word).unwrap_or(word.into()).into_owned());
+    (!command.is_empty()).then(|| format!("command   {}", words.collect::<Vec<_>>().join(" ")))
 }
 
 fn partitions_text(rows: &[PartitionRow]) -> String {

@@ -1,4 +1,6 @@
-use anyhow::Result;
+use std::fs;
+
+use anyhow::{Context, Result, bail};
 use indicatif::HumanBytes;
 use serde::Serialize;
 use sternhalma_data::Table;
@@ -7,12 +9,15 @@ use sternhalma_data::table::TableFile;
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, columns, status};
 
-/// List the tables in the tables directory
+/// List the tables in the tables directory, or remove one
 ///
 /// Prints what each table covers, its encoding and size, and the largest
 /// distance that is guaranteed exact.
 #[derive(clap::Args)]
 pub struct Args {
+    /// Remove the table with this name, and print the path of its file
+    #[arg(long, value_name = "NAME", conflicts_with = "json")]
+    remove: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -73,6 +78,9 @@ impl From<TableFile> for TableRow {
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let dir = ctx.tables.dir()?;
+    if let Some(name) = &args.remove {
+        return remove(ctx, name);
+    }
     let rows: Vec<TableRow> = ctx.tables.directory()?.list()?.into_iter().map(TableRow::from).collect();
     if !args.json {
         status!("tables in {}", dir.display());
@@ -82,6 +90,22 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         }
     }
     output::answer(args.json, &rows, || text(&rows))
+}
+
+/// Removes the file of a table. A damaged table can be removed, too.
+fn remove(ctx: &CommandContext, name: &str) -> Result<CommandOutcome> {
+    let name = name.strip_suffix(".sht").unwrap_or(name);
+    let Some(path) = ctx.tables.directory()?.file(name) else {
+        // The error has the names of the tables. A file elsewhere is not removed.
+        let found = ctx.tables.find(name.as_ref())?;
+        bail!(
+            "{}: expected the name of a table in {}; remove other files yourself",
+            found.display(),
+            ctx.tables.dir()?.display()
+        )
+    };
+    fs::remove_file(&path).with_context(|| format!("{}: cannot remove", path.display()))?;
+    output::answer(false, &(), || path.display().to_string())
 }
 
 fn text(rows: &[TableRow]) -> String {

@@ -30,7 +30,8 @@ fn a_table_converted_through_all_encodings_is_the_same() {
             let exported = |file: &str| env.run(&format!("export {file}.sht")).bytes;
             assert!(exported(to) == exported("byte"));
         }
-        assert!(bytes(&env, "again.sht") == bytes(&env, "byte.sht"), "{board}");
+        let checksum = |file: &str| env.json(&format!("info {file}.sht --json"))["checksum"].clone();
+        assert_eq!(checksum("again"), checksum("byte"), "{board}");
         env.run(&format!("build {board} --encoding zstd --block-states 256 --level 3 --force -o built.sht")).success();
         assert_eq!(
             env.json("info --json built.sht")["checksum"],
@@ -142,4 +143,43 @@ fn invalid_conversions_are_refused() {
     assert!(unknown.code == 2 && unknown.err.contains("`byte`, `mod3`, `zstd` or `ans`, got `lzma`"), "{unknown:?}");
     assert_eq!(names(&env.work()), set(["damaged.sht", "t.sht", "text.sht"]));
     assert!(bytes(&env, "t.sht") == right);
+}
+
+#[test]
+fn a_table_names_its_commands_and_keeps_its_contents_checksum() {
+    let env = TestEnv::new();
+    env.run("build --side 5 --pieces 6 -o a.sht").success();
+    env.run("convert a.sht --encoding ans -o b.sht").success();
+    env.run("convert b.sht --encoding mod3 --no-mirror -o c.sht").success();
+    let [a, b, c] = ["a", "b", "c"].map(|file| env.json(&format!("info {file}.sht --contents --json")));
+    assert_eq!(a["command"], serde_json::json!(["sternhalma", "build", "--side", "5", "--pieces", "6", "-o", "a.sht"]));
+    assert!(a["cpu_level"].is_string() && a.get("conversions").is_none());
+    assert_eq!([&b["command"], &b["built"]], [&a["command"], &a["built"]]);
+    let steps = c["conversions"].as_array().unwrap();
+    let from = steps.iter().map(|step| (&step["encoding"], &step["mirrored"], &step["checksum"]));
+    let tables = [(&a["encoding"], &a["mirrored"], &a["checksum"]), (&b["encoding"], &b["mirrored"], &b["checksum"])];
+    assert!(from.eq(tables), "{steps:?}");
+    assert_eq!(steps[1]["command"][2], "b.sht");
+    assert!(a["checksum"] != b["checksum"]);
+    assert_eq!([&b["contents_checksum"], &c["contents_checksum"]], [&a["contents_checksum"]; 2]);
+    let text = env.run("info c.sht --contents").success();
+    let contents = format!("contents  {}\n", a["contents_checksum"].as_str().unwrap());
+    for line in [&contents, "command   sternhalma convert b.sht --encoding mod3 --no-mirror -o c.sht\n"] {
+        assert!(text.contains(line), "{text}");
+    }
+}
+
+#[test]
+fn a_converted_table_has_its_place_and_can_be_removed() {
+    let env = TestEnv::new();
+    env.build("--side 4 --pieces 2");
+    env.run("convert 4x4-2 --encoding byte --force").exit(2);
+    let path = env.tables().join("4x4-2-ans.sht");
+    assert_eq!(env.run("convert 4x4-2 --encoding ans").success(), format!("{}\n", path.display()));
+    env.run("tables --remove 4x4-3").exit(2);
+    env.file("other.sht", "");
+    env.run("tables --remove other.sht").exit(2);
+    assert!(env.path("other.sht").exists());
+    assert_eq!(env.run("tables --remove 4x4-2-ans").success(), format!("{}\n", path.display()));
+    assert!(!path.exists() && env.tables().join("4x4-2.sht").exists());
 }

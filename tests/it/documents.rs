@@ -108,7 +108,8 @@ fn json_keys_are_described() {
     env.file("series.toml", series);
     let commands = [
         "info 5x5-3-within12-zstd --json",
-        "info disk.sht --json",
+        "info disk.sht --contents --json",
+        "convert disk.sht --encoding ans -o packed.sht --json",
         "build --side 5 --pieces 4 --plan --json",
         "verify 5x5-3 --json",
         "compare 5x5-3-within12-zstd 5x5-3 --json",

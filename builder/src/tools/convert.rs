@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use sternhalma_data::board::{Stretch, Symmetry};
-use sternhalma_data::table::Block;
 use sternhalma_data::table::write::{BlockEncoder, NewTable};
+use sternhalma_data::table::{Block, Conversion, Provenance};
 use sternhalma_data::{DistanceStream, Encoding, Table, TableInfo, TableSpec};
 
 use crate::blocks::{BatchSize, write_blocks};
 use crate::error::{BuilderError, Result};
 use crate::observer::Observer;
-use crate::process::thread_pool;
+use crate::process::{now, origin, thread_pool};
 
 /// The states that are read at a time.
 const PART: usize = 1 << 16;
@@ -20,7 +20,7 @@ const PART: usize = 1 << 16;
 /// Options of a conversion, and the conversion itself.
 ///
 /// The new file has the bytes of a build with this encoding and form, except for
-/// the provenance, which is copied from the table. The file appears only when it
+/// the provenance, which is that of the table and this conversion. The file appears only when it
 /// is complete. Memory: a few blocks per thread.
 ///
 /// If the table was opened with [`TableOptions::verify_blocks`](sternhalma_data::TableOptions::verify_blocks),
@@ -110,8 +110,23 @@ impl<'a> TableConverter<'a> {
             let what = "the layers in the header are not those of its distances".to_owned();
             return Err(BuilderError::WrongTable { path: table.path().to_owned(), what });
         }
-        writer.finish(table.provenance())?;
+        writer.finish(&self.provenance())?;
         Ok(())
+    }
+}
+
+impl TableConverter<'_> {
+    /// Returns the provenance of the table, with this conversion.
+    fn provenance(&self) -> Provenance {
+        let mut provenance = self.table.provenance().clone();
+        provenance.conversions.push(Conversion {
+            origin: origin(),
+            converted: now(),
+            encoding: self.table.encoding().to_string(),
+            mirrored: self.table.spec().mirrored,
+            checksum: format!("{:016x}", self.table.checksum()),
+        });
+        provenance
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use sternhalma_builder::{BuilderError, Observer, TableBuilder, TableConverter, Verifier};
-use sternhalma_data::table::{Ans, Zstd};
+use sternhalma_data::table::{Ans, Provenance, Zstd};
 use sternhalma_data::{Board, Encoding, Prefix, Table, TableError, TableInfo};
 use sternhalma_testutil::write_forged_table;
 
@@ -54,7 +54,14 @@ fn any_conversion_gives_the_bytes_of_a_build() {
                     .convert(&new, &())
                     .unwrap();
                 assert!(bytes_of(&new) == built[to], "{prefix} from {from} to {to}");
-                assert_eq!(Table::open(&new).unwrap().provenance(), table.provenance());
+                let converted = Table::open(&new).unwrap();
+                let Provenance { conversions, .. } = converted.provenance().clone();
+                assert_eq!(conversions[0].checksum, format!("{:016x}", table.checksum()));
+                assert_eq!(conversions.len(), 1);
+                assert_eq!(
+                    &Provenance { conversions: Vec::new(), ..converted.provenance().clone() },
+                    table.provenance()
+                );
             }
         }
         Verifier::new(&Table::open(&new).unwrap()).threads(2).prove(&()).unwrap();

@@ -73,7 +73,8 @@ fn symmetric_boards(max_states: u64) -> Vec<Prefix> {
 fn check_symmetric_boards(boards: &[Prefix], encodings: &[Encoding]) {
     let dir = tempfile::tempdir().unwrap();
     for &prefix in boards {
-        let whole = build(&dir.path().join("whole.sht"), prefix, Encoding::Byte, false).distances().unwrap();
+        let whole = build(&dir.path().join("whole.sht"), prefix, Encoding::Byte, false);
+        let whole = whole.distances().unwrap();
         for &encoding in encodings {
             for mode in BuildMode::ALL {
                 let spec = TableSpec { prefix, encoding, mirrored: true };

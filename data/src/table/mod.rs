@@ -27,8 +27,8 @@ pub use distance::{Distance, Probe};
 pub use error::TableError;
 pub use export::write_lex;
 pub use format::{
-    Ans, Block, Encoding, EncodingError, LayerTraffic, Layout, NoMirroredForm, Partition, Provenance, TableInfo,
-    TableSpec, Zstd, checksum,
+    Ans, Block, Conversion, Encoding, EncodingError, LayerTraffic, Layout, NoMirroredForm, Origin, Partition,
+    Provenance, TableInfo, TableSpec, Zstd, checksum,
 };
 pub use map::{advise_huge_pages, install_sigbus_handler, prefetch};
 pub use names::{TABLES_VARIABLE, find_table, parse_table_name, table_name, tables_dir};

@@ -49,7 +49,7 @@ fn assert_readable(version: u32, files: [(Encoding, u64); 4]) {
         assert_eq!(table.spec().mirrored, version == 2);
         assert_eq!((table.prefix().within(), table.proven_depth()), (13, Some(5)));
         assert_eq!(table.info().layers, [1, 6, 26, 64, 96, 72, 19, 2]);
-        assert_eq!(table.provenance().program, "sternhalma 0.1.0");
+        assert_eq!(table.provenance().origin.program, "sternhalma 0.1.0");
         assert_eq!(table.distances().unwrap(), expected);
         for (rank, state) in States::all(table.prefix()) {
             let answer = table.probe(state).unwrap();

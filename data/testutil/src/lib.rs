@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 
 use sternhalma_data::table::write::{BlockEncoder, NewTable};
-use sternhalma_data::table::{Ans, Block, Layout, Provenance, Zstd, checksum};
+use sternhalma_data::table::{Ans, Block, Layout, Origin, Provenance, Zstd, checksum};
 use sternhalma_data::{CellSet, Encoding, Prefix, State, Table, TableInfo, TableSpec};
 
 /// Returns one encoding of each kind. Compressed blocks are small, so that small
@@ -177,6 +177,7 @@ pub fn write_forged_blocks(path: &Path, info: TableInfo, mut block: impl FnMut(u
         writer.write_block(&bytes, checksum(&bytes)).expect("the file can be written");
     }
     let [program, built, mode] = ["forger", "1970-01-01T00:00:00Z", "forged"].map(String::from);
-    let provenance = Provenance { program, built, mode, ..Provenance::default() };
+    let origin = Origin { program, ..Origin::default() };
+    let provenance = Provenance { origin, built, mode, ..Provenance::default() };
     writer.finish(&provenance).expect("the file can be written");
 }

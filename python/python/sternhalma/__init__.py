@@ -5,7 +5,7 @@ The modules `ggp` and `rl` have rulesheets of any game and vectorised environmen
 
 from . import ggp, rl
 from ._board import Moves, format, format_moves, moves, parse, rank, unrank
-from ._build import Plan, build, compare, convert, plan, verify
+from ._build import Plan, build, compare, contents_checksum, convert, plan, verify
 from ._errors import (
     BoardError,
     BuildError,
@@ -63,6 +63,7 @@ __all__ = [
     "__version__",
     "build",
     "compare",
+    "contents_checksum",
     "convert",
     "format",
     "format_moves",

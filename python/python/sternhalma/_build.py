@@ -203,3 +203,11 @@ def compare(a: Table, b: Table, *, threads: int = 0, progress: Any = None) -> di
     Raises `BuildError` if the boards differ. `progress` is as in `build`.
     """
     return _native.compare(a._native, b._native, threads=threads_of(threads), progress=callback_of(progress))
+
+
+def contents_checksum(table: Table, *, threads: int = 0, progress: Any = None) -> str:
+    """Returns the checksum of the states and distances of a table, which is the same in every encoding and form.
+
+    All distances are read. `progress` is as in `build`.
+    """
+    return _native.contents_checksum(table._native, threads=threads_of(threads), progress=callback_of(progress))

@@ -137,7 +137,7 @@ class Table:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """How the table was built: program, date, mode, threads, seconds, and peak memory in bytes."""
+        """How the table was built and converted, as docs/reference/table-format.md describes."""
         return self._native.provenance
 
     @overload

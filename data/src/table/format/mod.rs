@@ -11,5 +11,5 @@ pub use encoding::{Ans, Encoding, EncodingError, Zstd};
 pub(crate) use header::Header;
 pub use info::TableInfo;
 pub use layout::{Block, Layout, Partition, checksum};
-pub use provenance::{LayerTraffic, Provenance};
+pub use provenance::{Conversion, LayerTraffic, Origin, Provenance};
 pub use spec::{NoMirroredForm, TableSpec};

@@ -8,11 +8,52 @@ use super::layout::checksum;
 use crate::table::error::TableError;
 use crate::table::fs::Traffic;
 
+/// The program that wrote a table, and its command.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+pub struct Origin {
+    /// The program and its version.
+    pub program: String,
+    /// The commit from which the program was compiled, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// The arguments of the program, if it was started from a command line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+    /// The instruction set of the loops over many states.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_level: Option<String>,
+}
+
+impl Origin {
+    /// Returns the program, its version and its commit.
+    pub fn program(&self) -> String {
+        let commit = self.commit.as_ref().map(|commit| format!(" ({commit})"));
+        format!("{}{}", self.program, commit.unwrap_or_default())
+    }
+}
+
+/// How a table was made from another one with the same distances.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+pub struct Conversion {
+    /// The program that converted.
+    #[serde(flatten)]
+    pub origin: Origin,
+    /// The time when the table was finished: UTC, RFC 3339.
+    pub converted: String,
+    /// The encoding of the other table.
+    pub encoding: String,
+    /// Whether the other table was mirrored.
+    pub mirrored: bool,
+    /// The table checksum of the other table, as 16 hexadecimal digits.
+    pub checksum: String,
+}
+
 /// How a table was built. The record is not part of the table's identity.
 #[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize)]
 pub struct Provenance {
-    /// The program and its version.
-    pub program: String,
+    /// The program that built the distances.
+    #[serde(flatten)]
+    pub origin: Origin,
     /// The time when the table was finished: UTC, RFC 3339.
     pub built: String,
     /// The mode of the build: `in-memory` or `out-of-core`.
@@ -44,6 +85,9 @@ pub struct Provenance {
     /// The identifier of the work directory in which the table was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<String>,
+    /// The conversions since then, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conversions: Vec<Conversion>,
 }
 
 /// Bytes read and written for a layer.
