@@ -237,10 +237,10 @@ def elo() -> str:
 def ratings() -> str:
     """The rating list of the players. Bounds are drawn without an interval."""
     listed = []
-    for _, name, text, half, *_ in rows("docs/guide/players.md", "## Ratings"):
+    for name, text, half, *_ in rows("docs/guide/players.md", "# Players"):
         rating = re.search(r"-?[\d.]+", text)
         assert rating is not None, text
-        listed.append((name, float(rating[0]), number(half)))
+        listed.append((name.strip("`"), float(rating[0]), number(half)))
     return rating_plot("Ratings of the players (5000 nodes per move)", listed, 200, 380)
 
 
@@ -288,7 +288,7 @@ def reasoners() -> str:
 
 def scaling() -> str:
     """Predicted time of the table with ten pieces by the number of processes and the rate of the links."""
-    table = [[number(cell) for cell in row] for row in rows("docs/guide/cluster.md", "**Predictions**")]
+    table = [[number(cell) for cell in row] for row in rows("docs/research/cluster.md", "**Predictions**")]
     processes = [row[0] for row in table]
     plot = Plot("Predicted time of the table with ten pieces, 16 cores per process", height=340)
     plot.scales((processes[0], processes[-1]), (1, 30), log="xy")

@@ -29,7 +29,7 @@ use crate::work::run_until_stopped;
 /// `text` is a position string, or "startpos". A game is drawn at the ply `ply_limit`. The board and the number of
 /// pieces are those of the string; `board` is that of "startpos". `rules` is a rule set:
 /// "blocked-goal" is the newest version of the rule against blocked goals, "blocked-goal-2", and "blocked-goal-1" is the
-/// first; "paper" has no such rule (docs/guide/rules.md).
+/// first; "paper" has no such rule (docs/reference/rule-sets.md).
 ///
 /// A copy is the same object. A pickled position keeps the moves since the first one.
 ///

@@ -13,7 +13,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `docs/guide/serve.md` describes the interface and its limits. The document
+//! `docs/reference/http.md` describes the interface and its limits. The document
 //! [`openapi`] describes the interface for programs.
 //!
 //! # Modules

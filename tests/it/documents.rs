@@ -48,6 +48,16 @@ fn rules() {
 }
 
 #[test]
+fn rule_sets() {
+    run_document("docs/reference/rule-sets.md");
+}
+
+#[test]
+fn shares_of_forbidden_moves() {
+    run_document("docs/research/rules.md");
+}
+
+#[test]
 fn faq() {
     run_document("docs/guide/faq.md");
 }

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// The rules of a two-player game. `docs/guide/rules.md` defines them. As data they have their stored names.
+/// The rules of a two-player game. `docs/reference/rule-sets.md` defines them. As data they have their stored names.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum RuleSet {
     /// The rules of [Roschke and Sturtevant 2013]. Descriptions of games without a rule set mean these.

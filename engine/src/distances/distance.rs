@@ -8,7 +8,7 @@ use crate::distances::draw_in::DrawIn;
 
 /// The mean number of moves per step beyond the table's prefix, and per row
 /// without a table. The value was fitted on the whole table for 6 pieces
-/// (`docs/guide/players.md`).
+/// (`docs/reference/players.md`).
 const MOVES_PER_STEP: f64 = 0.37;
 
 /// Distances of armies to their goals: from the table for covered states,

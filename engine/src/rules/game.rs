@@ -316,7 +316,7 @@ impl ChineseCheckers {
 
     /// Returns whether the armies only race: they have passed each other, and a row is empty between them. The player
     /// with the smaller distance, or the player to move if both are equal, then wins in all positions that were
-    /// compared with exact solutions (`docs/guide/players.md`). With adjacent rows, a piece can gain moves over the pieces of
+    /// compared with exact solutions (`docs/reference/players.md`). With adjacent rows, a piece can gain moves over the pieces of
     /// the opponent.
     pub fn is_race(&self, state: &GameState) -> bool {
         match (state.army(Side::X).first(), state.army(Side::O).last()) {

@@ -31,7 +31,7 @@ class Search(NamedTuple):
 def players() -> dict[str, str]:
     """Returns the names of the built-in players with their descriptions.
 
-    Parameters follow a name, as in "base0,c=0.3"; docs/guide/players.md and docs/reference/policies.md list them.
+    Parameters follow a name, as in "base0,c=0.3"; docs/reference/players.md and docs/reference/policies.md list them.
     """
     return _native.players()
 

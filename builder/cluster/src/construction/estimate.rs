@@ -9,7 +9,7 @@
 //!   the bytes of the busiest process over its link; and the delays of the barriers of each layer. The terms are added,
 //!   although a part of the transfer overlaps with computation.
 //!
-//! The constants were fitted to builds with 1, 2 and 4 processes (`docs/guide/cluster.md`).
+//! The constants were fitted to builds with 1, 2 and 4 processes (`docs/research/cluster.md`).
 
 use std::path::Path;
 

@@ -110,7 +110,7 @@ fn of_open_child(context: &SearchContext, parent: &SearchNode, mv: Move, standin
 }
 
 /// The largest increase of the network's output for the mover by a move, in hundredths of a move, that [`Bounds`]
-/// without the output after the move allow for. It is exceeded by 3% of moves (`docs/guide/players.md`).
+/// without the output after the move allow for. It is exceeded by 3% of moves (`docs/research/strength.md`).
 const MOST_INCREASE: i32 = 200;
 
 /// Upper bounds of the values of children for the mover of their parent, plus a margin.
