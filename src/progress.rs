@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressStyle};
-use sternhalma_builder::{BuildPhase, LayerReport, Observer};
+use sternhalma_builder::{BuildPhase, LayerProgress, LayerReport, Observer};
 use sternhalma_files::Stream;
 use sternhalma_ggp::arena::{GameRecord, Standings, progress_line, score_so_far};
 
@@ -25,6 +25,9 @@ pub struct ProgressDisplay {
     cancelled: Arc<AtomicBool>,
     done: AtomicU64,
     total: AtomicU64,
+    /// The states that the layers have found so far. The bar of layers shows them, not the steps of a layer.
+    layers: LayerProgress,
+    in_layer: AtomicBool,
     /// The bytes of the work files of a build out of core.
     work_bytes: AtomicU64,
     stage: Mutex<StageDisplay>,
@@ -99,6 +102,8 @@ impl ProgressDisplay {
             cancelled,
             done,
             total,
+            layers: LayerProgress::default(),
+            in_layer: AtomicBool::new(false),
             work_bytes: AtomicU64::new(0),
             stage,
             metrics: Mutex::new(None),
@@ -113,6 +118,18 @@ impl ProgressDisplay {
     /// Removes the bar from the terminal.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
+    }
+
+    /// Adds steps of the stage, and returns all that are done. The bar shows the steps, or, in a layer, the states of
+    /// all layers.
+    fn add(&self, steps: u64) -> u64 {
+        if self.in_layer.load(Relaxed) {
+            self.layers.advance(steps);
+            self.bar.set_position(self.layers.states());
+        } else {
+            self.bar.inc(steps);
+        }
+        self.done.fetch_add(steps, Relaxed) + steps
     }
 }
 
@@ -158,9 +175,13 @@ impl Observer for ProgressDisplay {
         self.total.store(total, Relaxed);
         let name = stage.to_string();
         self.bar.set_prefix(name.clone());
+        let is_layer = matches!(stage, BuildPhase::Layer(_));
+        self.in_layer.store(is_layer, Relaxed);
+        self.layers.begin(if is_layer { total } else { 0 });
+        let (done, total) = if is_layer { (self.layers.states(), self.layers.all().max(1)) } else { (0, total) };
         self.bar.set_length(total);
-        self.bar.set_position(0);
-        if !matches!(stage, BuildPhase::Layer(_)) {
+        self.bar.set_position(done);
+        if !is_layer {
             self.bar.set_message("");
             if self.plain {
                 status!("{name}: {}", stage_work(stage));
@@ -171,13 +192,11 @@ impl Observer for ProgressDisplay {
 
     fn resume(&self, steps: u64) {
         self.stage.lock().unwrap_or_else(PoisonError::into_inner).resumed = steps;
-        self.bar.inc(steps);
-        self.done.fetch_add(steps, Relaxed);
+        self.add(steps);
     }
 
     fn advance(&self, steps: u64) {
-        self.bar.inc(steps);
-        let done = self.done.fetch_add(steps, Relaxed) + steps;
+        let done = self.add(steps);
         if !self.plain && self.bar.is_hidden() {
             return;
         }
@@ -208,6 +227,9 @@ impl Observer for ProgressDisplay {
         if self.plain {
             status!("{}: {message}", BuildPhase::Layer(distance));
         }
+        self.layers.layer(states, seen, all);
+        self.bar.set_length(all.max(1));
+        self.bar.set_position(self.layers.states());
         self.bar.set_message(message);
     }
 
@@ -377,6 +399,26 @@ mod tests {
         let estimate = stage.estimate(60_000_000, 100_000_000, Duration::from_secs(5));
         assert_eq!(estimate, "2.0 M contexts/s, 20 seconds left");
         assert_eq!(StageDisplay::new(BuildPhase::Check).estimate(1, 3, Duration::from_secs(60)), "2 minutes left");
+    }
+
+    #[test]
+    fn the_bar_of_layers_shows_the_whole_search() {
+        let display = ProgressDisplay::new(Arc::default());
+        let share = || display.bar.position() as f64 / display.bar.length().unwrap() as f64;
+        let mut shown = Vec::new();
+        for (distance, (states, seen)) in [(1, 1), (9, 10), (60, 70), (30, 100)].into_iter().enumerate() {
+            display.begin(BuildPhase::Layer(distance as u32), 4);
+            for _ in 0..4 {
+                display.advance(1);
+                shown.push(share());
+            }
+            display.layer(distance as u32, states, seen, 100);
+            shown.push(share());
+        }
+        assert!(shown.is_sorted() && shown[..18].iter().all(|&share| share < 1.0) && shown[19] == 1.0, "{shown:?}");
+        display.begin(BuildPhase::Write, 4);
+        display.advance(1);
+        assert_eq!(share(), 0.25);
     }
 
     #[test]

@@ -63,7 +63,7 @@ pub use construction::{
     BuildEstimate, BuildOutcome, BuildPlan, Calibration, MachineSpec, ModeChoice, ModeReason, TableBuilder, disk_rate,
 };
 pub use error::BuilderError;
-pub use observer::{BuildPhase, LayerReport, Observer};
+pub use observer::{BuildPhase, LayerProgress, LayerReport, Observer};
 pub use options::{BuildMode, LayerForm, Mirroring, ProcessOptions};
 pub use process::{max_threads, set_program, thread_count, thread_notice};
 pub use resources::{ResourceError, check_disk, check_memory, memory_limit, search_memory, total_memory};

@@ -1,6 +1,7 @@
 //! Progress reports and cancellation of long operations.
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use serde::{Deserialize, Serialize};
 
@@ -67,6 +68,71 @@ pub struct LayerReport {
     pub peak_bytes: u64,
 }
 
+/// The progress of the search for all layers, as a number of states. The size of the layer that is being searched is
+/// unknown until its end; until then it is taken to be that of the layer before.
+///
+/// ```
+/// use sternhalma_builder::LayerProgress;
+///
+/// let progress = LayerProgress::default();
+/// progress.layer(10, 15, 40);
+/// progress.begin(4);
+/// progress.advance(2);
+/// assert_eq!((progress.states(), progress.all()), (20, 40));
+/// ```
+#[derive(Debug, Default)]
+pub struct LayerProgress {
+    done: AtomicU64,
+    total: AtomicU64,
+    /// The states of the layers that are complete, those of the last one, and all.
+    seen: AtomicU64,
+    last: AtomicU64,
+    all: AtomicU64,
+    /// The largest number that was returned.
+    most: AtomicU64,
+}
+
+impl LayerProgress {
+    /// Begins a layer of `total` steps.
+    pub fn begin(&self, total: u64) {
+        self.done.store(0, Relaxed);
+        self.total.store(total, Relaxed);
+    }
+
+    /// Adds steps of the layer.
+    pub fn advance(&self, steps: u64) {
+        self.done.fetch_add(steps, Relaxed);
+    }
+
+    /// Ends a layer of `states`. `seen` of `all` states are now known.
+    pub fn layer(&self, states: u64, seen: u64, all: u64) {
+        self.begin(0);
+        self.last.store(states, Relaxed);
+        self.seen.store(seen, Relaxed);
+        self.all.store(all, Relaxed);
+    }
+
+    /// Returns the estimated number of states that are known. The number never decreases.
+    pub fn states(&self) -> u64 {
+        let (seen, all) = (self.seen.load(Relaxed), self.all());
+        let expected = self.last.load(Relaxed).min(all.saturating_sub(seen));
+        let (done, total) = (self.done.load(Relaxed), self.total.load(Relaxed));
+        let part = u128::from(expected) * u128::from(done.min(total)) / u128::from(total.max(1));
+        let states = (seen + part as u64).min(all);
+        self.most.fetch_max(states, Relaxed).max(states)
+    }
+
+    /// Returns the number of all states, or 0 until the end of the first layer.
+    pub fn all(&self) -> u64 {
+        self.all.load(Relaxed)
+    }
+
+    /// Returns the share of the states that are known, from 0 to 1.
+    pub fn share(&self) -> f64 {
+        self.states() as f64 / self.all().max(1) as f64
+    }
+}
+
 /// A receiver of progress reports, which can also cancel the operation.
 /// The type `()` ignores all reports.
 ///
@@ -102,3 +168,31 @@ pub trait Observer: Sync {
 }
 
 impl Observer for () {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_progress_of_layers_grows_up_to_all_states() {
+        let (progress, layers) = (LayerProgress::default(), [1, 4, 9, 20, 9, 2]);
+        let all = layers.iter().sum();
+        let (mut seen, mut shown) = (0, vec![progress.states()]);
+        for states in layers {
+            progress.begin(10);
+            for _ in 0..10 {
+                progress.advance(1);
+                shown.push(progress.states());
+            }
+            seen += states;
+            progress.layer(states, seen, all);
+            shown.push(progress.states());
+        }
+        assert!(shown.is_sorted() && shown.last() == Some(&all), "{shown:?}");
+        // Only the last layers are near the end.
+        let middle = shown[3 * 11];
+        assert!((all / 5..all / 2).contains(&middle), "{shown:?}");
+        assert_eq!(shown.iter().filter(|&&states| states == all).count(), 11);
+        assert!((progress.share() - 1.0).abs() < f64::EPSILON);
+    }
+}

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Sends requests of all kinds to a server and checks that its memory stays constant: soak.py PROGRAM SECONDS
 
-Clients ask for states, lines, heat maps, batches and positions, start searches and leave, send
-requests that the server must refuse, and close connections in the middle of a request. The check
+Clients ask for states, lines, heat maps, batches and positions, start searches and leave, play
+games, send requests that the server must refuse, and close connections in the middle of a request. The check
 fails if an answer is not the expected one, if the memory of the last third of the time exceeds
 that of the second third, if connections or threads stay behind, or if the server does not stop.
 """
@@ -64,6 +64,7 @@ class Client(threading.Thread):
     def run(self) -> None:
         kinds = [self.state] * 60 + [self.line, self.heat, self.random_state, self.position, self.refused] * 8
         kinds += [self.batch, self.lines_batch, self.search, self.leave_search, self.leave_request, self.page]
+        kinds += [self.game]
         try:
             while not self.stop.is_set():
                 self.random.choice(kinds)()
@@ -157,6 +158,25 @@ class Client(threading.Thread):
         self.connection.getresponse().read(20)
         self.connection.close()
         self.connection = self.connect()
+
+    def game(self) -> None:
+        """Begins a game between two people, plays a move and leaves, or is refused because there are too many games."""
+        self.connection.request("POST", "/api/games", '{"side":4,"pieces":3}', {"Content-Type": "application/json"})
+        answer = self.connection.getresponse()
+        seat = json.loads(answer.read())
+        assert answer.status in (201, 503), seat
+        if answer.will_close:
+            self.connection = self.connect()
+        if answer.status == 503:
+            return
+        path = f"/api/games/{seat['game']['game']}"
+        assert json.loads(self.request("POST", f"{path}/join", "{}"))["player"] == "o"
+        self.connection.request("GET", f"{path}/events")
+        assert self.connection.getresponse().read(11) == b"event: game"
+        self.connection.close()
+        self.connection = self.connect()
+        move = json.dumps({"seat": seat["seat"], "ply": 0, "move": "a2-a3"})
+        assert len(json.loads(self.request("POST", f"{path}/moves", move))["moves"]) == 1
 
     def leave_request(self) -> None:
         with socket.create_connection(("127.0.0.1", self.port)) as connection:

@@ -7,6 +7,8 @@ use rayon::ThreadPoolBuildError;
 use sternhalma_engine::Roster;
 
 use crate::builds::Builds;
+use crate::games::Games;
+use crate::guard::Guard;
 use crate::logs::LogStore;
 use crate::options::ServerOptions;
 use crate::proofs::Proofs;
@@ -20,6 +22,10 @@ const BUILD_PATIENCE: Duration = Duration::from_secs(60);
 
 /// The state that requests share.
 pub struct App {
+    /// The addresses of the page, and the requests that the server accepts.
+    pub guard: Arc<Guard>,
+    /// The games between people.
+    pub games: Games,
     /// The tables.
     pub tables: TableStore,
     /// The logs of tournaments.
@@ -55,8 +61,10 @@ impl App {
     ///
     /// # Errors
     /// If the system does not start threads.
-    pub fn new(options: &ServerOptions) -> Result<App, ThreadPoolBuildError> {
+    pub fn new(options: &ServerOptions, guard: Arc<Guard>) -> Result<App, ThreadPoolBuildError> {
         Ok(App {
+            guard,
+            games: Games::new(options.limits.games),
             tables: TableStore::new(options.tables.clone(), options.load_budget),
             logs: LogStore::new(options.logs.clone()),
             rulesheets: RulesheetStore::new(options.rulesheets.clone()),
@@ -74,8 +82,9 @@ impl App {
         })
     }
 
-    /// Ends searches and builds. Builds out of core keep their work.
+    /// Ends searches, builds and games. Builds out of core keep their work.
     pub fn stop(&self) {
+        self.games.clear();
         self.searches.stop_all();
         self.builds.stop(BUILD_PATIENCE);
     }

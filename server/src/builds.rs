@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use sternhalma_builder::{BuildPhase, BuildPlan, BuilderError, Observer};
+use sternhalma_builder::{BuildPhase, BuildPlan, BuilderError, LayerProgress, Observer};
 use utoipa::ToSchema;
 
 use crate::error::ApiError;
@@ -33,6 +33,7 @@ pub struct BuildJob {
     /// The states whose distance is known, of all states.
     found: AtomicU64,
     states: AtomicU64,
+    layers: LayerProgress,
     phase: Mutex<Option<BuildPhase>>,
     end: Mutex<Option<BuildEnd>>,
 }
@@ -75,6 +76,9 @@ pub struct BuildReport {
     found: u64,
     /// All states; 0 until the first layer is complete.
     states: u64,
+    /// The estimated share of the states whose distance is known, also within a layer.
+    #[schema(minimum = 0, maximum = 1)]
+    share: f64,
     #[schema(minimum = 0)]
     seconds: f64,
     /// The reason why the build has failed.
@@ -92,6 +96,7 @@ impl BuildJob {
             total: AtomicU64::new(0),
             found: AtomicU64::new(0),
             states: AtomicU64::new(0),
+            layers: LayerProgress::default(),
             phase: Mutex::new(None),
             end: Mutex::new(None),
         }
@@ -110,6 +115,7 @@ impl BuildJob {
             total,
             found: self.found.load(Relaxed),
             states: self.states.load(Relaxed),
+            share: self.layers.share(),
             seconds: end.as_ref().map_or_else(|| self.began.elapsed().as_secs_f64(), |end| end.seconds),
             error: end.as_ref().and_then(|end| end.error.clone()),
         }
@@ -143,13 +149,17 @@ impl Observer for BuildJob {
         *self.phase.lock().unwrap_or_else(PoisonError::into_inner) = Some(phase);
         self.done.store(0, Relaxed);
         self.total.store(total, Relaxed);
+        // Other phases do not change the states that are known.
+        self.layers.begin(if matches!(phase, BuildPhase::Layer(_)) { total } else { 0 });
     }
 
     fn advance(&self, steps: u64) {
         self.done.fetch_add(steps, Relaxed);
+        self.layers.advance(steps);
     }
 
-    fn layer(&self, _: u32, _: u64, seen: u64, all: u64) {
+    fn layer(&self, _: u32, states: u64, seen: u64, all: u64) {
+        self.layers.layer(states, seen, all);
         self.found.store(seen, Relaxed);
         self.states.store(all, Relaxed);
     }

@@ -203,7 +203,8 @@ fn legal(game: &ChineseCheckers, state: &GameState) -> Vec<Action> {
     legal
 }
 
-fn result_text(outcome: Outcome) -> String {
+/// Returns the result as the interface names it.
+pub fn result_text(outcome: Outcome) -> String {
     match outcome {
         Outcome::Won(side) => side.to_string(),
         Outcome::Draw => "draw".to_owned(),

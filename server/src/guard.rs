@@ -1,7 +1,7 @@
 //! The checks that keep other web sites and other machines out, and the headers
 //! that restrict the page.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
@@ -12,9 +12,10 @@ use axum::http::header::{
 use axum::http::{HeaderName, HeaderValue, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use rand::RngExt;
 
 use crate::error::ApiError;
+use crate::hosts::{HostName, other_hosts};
+use crate::secret::Secret;
 
 /// The longest head of a request, in bytes. The longest query is that of an analysis after many moves.
 pub const MOST_HEAD: usize = 64 << 10;
@@ -31,34 +32,47 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// The requests that a server accepts.
 #[derive(Debug)]
 pub struct Guard {
-    /// The name to listen on, as the user gave it.
-    bind: String,
-    address: IpAddr,
+    /// The name or address to listen on, as the user gave it.
+    bound: HostName,
+    listening: SocketAddr,
+    /// Further names in the header `Host`, such as that of a proxy.
+    allowed: Vec<HostName>,
     /// The secret that requests must contain if other machines can connect.
-    token: Option<String>,
+    token: Option<Secret>,
 }
 
 impl Guard {
     /// Creates the guard of a server that listens on an address. Draws a token if the address is not that
     /// of the machine itself.
-    pub fn new(bind: &str, address: SocketAddr) -> Guard {
-        let ip = address.ip().to_canonical();
-        let token = || format!("{:032x}", rand::rng().random::<u128>());
-        Guard { bind: bind.to_ascii_lowercase(), address: ip, token: (!ip.is_loopback()).then(token) }
+    pub fn new(bound: HostName, listening: SocketAddr, allowed: Vec<HostName>) -> Guard {
+        let is_local = listening.ip().to_canonical().is_loopback();
+        Guard { bound, listening, allowed, token: (!is_local).then(Secret::draw) }
     }
 
     /// Returns the token, if requests need one.
     pub fn token(&self) -> Option<&str> {
-        self.token.as_deref()
+        self.token.as_ref().map(Secret::text)
     }
 
-    /// Returns the host in the URL of the server, which listens on `ip`.
-    pub fn host(&self, ip: IpAddr) -> String {
-        match (self.bind.parse::<IpAddr>(), ip) {
-            (Err(_), _) => self.bind.clone(),
-            (Ok(_), IpAddr::V4(ip)) => ip.to_string(),
-            (Ok(_), IpAddr::V6(ip)) => format!("[{ip}]"),
-        }
+    /// Returns the part of an address after the path with which a client is admitted: the token, or nothing.
+    pub fn access(&self) -> String {
+        self.token().map_or_else(String::new, |token| format!("?token={token}"))
+    }
+
+    /// Returns the address of the page for clients on this machine, without the token.
+    pub fn own_page(&self) -> String {
+        // No client connects to the address that stands for all addresses of the machine.
+        let is_any = self.listening.ip().is_unspecified();
+        self.page(if is_any { "localhost".to_owned() } else { self.bound.to_string() })
+    }
+
+    /// Returns the addresses of the page for clients on other machines, without the token.
+    pub fn other_pages(&self) -> Vec<String> {
+        other_hosts(&self.bound, self.listening).iter().map(|host| self.page(host.to_string())).collect()
+    }
+
+    fn page(&self, host: String) -> String {
+        format!("http://{host}:{}/", self.listening.port())
     }
 
     /// Checks the `Host` header. A web site whose name resolves to this machine has its own name there.
@@ -67,18 +81,19 @@ impl Guard {
         let (Some(host), None) = (hosts.next(), hosts.next()) else {
             return Err(ApiError::invalid("expected one header `Host`"));
         };
-        let name = host.to_str().ok().and_then(host_name);
-        if name.is_some_and(|name| self.is_own(name)) {
+        let host = host.to_str().ok().and_then(HostName::of_authority);
+        if host.is_some_and(|host| self.is_own(&host)) {
             return Ok(());
         }
-        Err(ApiError::forbidden("the header `Host` is not the name of this server; use the address that it printed"))
+        let message = "the header `Host` is not the name of this server; use the address that it printed, or allow the \
+                       name when the server is started";
+        Err(ApiError::forbidden(message))
     }
 
-    fn is_own(&self, name: &str) -> bool {
-        let name = name.to_ascii_lowercase();
-        let ip = name.parse::<IpAddr>().ok().map(|ip| ip.to_canonical());
-        let own_ip = |ip: IpAddr| ip.is_loopback() || ip == self.address || self.address.is_unspecified();
-        name == "localhost" || name == self.bind || ip.is_some_and(own_ip)
+    fn is_own(&self, host: &HostName) -> bool {
+        let listening = self.listening.ip();
+        let is_own_ip = host.ip().is_some_and(|ip| ip == listening.to_canonical() || listening.is_unspecified());
+        host.is_loopback() || *host == self.bound || is_own_ip || self.allowed.contains(host)
     }
 
     fn has_token(&self, headers: &HeaderMap) -> bool {
@@ -87,15 +102,17 @@ impl Guard {
         let cookies = texts(COOKIE).flat_map(|value| value.split(';'));
         let mut cookies = cookies.filter_map(|cookie| cookie.trim().strip_prefix(COOKIE_NAME)?.strip_prefix('='));
         let mut bearers = texts(AUTHORIZATION).filter_map(|value| value.strip_prefix("Bearer "));
-        cookies.any(|given| is_same(given, token)) || bearers.any(|given| is_same(given, token))
+        cookies.any(|given| token.is(given)) || bearers.any(|given| token.is(given))
     }
 
-    /// Returns the answer that sets the cookie, if the address contains the token.
+    /// Returns the answer that sets the cookie, if the address contains the token. A proxy may serve the page under a
+    /// path that the server does not know, so the address of the page is relative, and the path of the cookie is that
+    /// of the address.
     fn welcome(&self, uri: &Uri) -> Option<Response> {
         let given = uri.query()?.split('&').find_map(|pair| pair.strip_prefix("token="))?;
-        let token = self.token.as_ref().filter(|token| uri.path() == "/" && is_same(given, token))?;
-        let cookie = format!("{COOKIE_NAME}={token}; Path=/; HttpOnly; SameSite=Strict");
-        let headers = [(LOCATION, HeaderValue::from_static("/")), (SET_COOKIE, HeaderValue::from_str(&cookie).ok()?)];
+        let token = self.token.as_ref().filter(|token| uri.path() == "/" && token.is(given))?;
+        let cookie = format!("{COOKIE_NAME}={}; HttpOnly; SameSite=Lax", token.text());
+        let headers = [(LOCATION, HeaderValue::from_static("./")), (SET_COOKIE, HeaderValue::from_str(&cookie).ok()?)];
         Some((StatusCode::SEE_OTHER, headers).into_response())
     }
 
@@ -105,9 +122,36 @@ impl Guard {
         self.check_host(headers)?;
         check_target(request.uri())?;
         if request.uri().path().starts_with("/api") {
-            check_site(headers)?;
+            self.check_site(headers)?;
         }
         Ok(())
+    }
+
+    /// Checks that a request to the interface does not come from the page of another site.
+    fn check_site(&self, headers: &HeaderMap) -> Result<(), ApiError> {
+        let refused =
+            || ApiError::forbidden("the interface answers only its own page and programs, not other web sites");
+        // A browser sends each of them at most once. Several values could be read differently elsewhere.
+        if [SEC_FETCH_SITE, ORIGIN].iter().any(|name| headers.get_all(name).iter().count() > 1) {
+            return Err(refused());
+        }
+        let site = headers.get(SEC_FETCH_SITE).map(HeaderValue::as_bytes);
+        if site.is_some_and(|site| site != b"same-origin" && site != b"none") {
+            return Err(refused());
+        }
+        let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };
+        if self.is_own_origin(origin, headers.get(HOST)) { Ok(()) } else { Err(refused()) }
+    }
+
+    /// Returns whether an origin is that of the page: the host of the request, or an allowed one. A proxy may replace
+    /// the host of the request, but a browser does not let a site choose its origin.
+    fn is_own_origin(&self, origin: &HeaderValue, host: Option<&HeaderValue>) -> bool {
+        let text = |value: &HeaderValue| value.to_str().unwrap_or_default().to_ascii_lowercase();
+        let (origin, host) = (text(origin), host.map(text));
+        let authority = ["http://", "https://"].into_iter().find_map(|scheme| origin.strip_prefix(scheme));
+        let Some(authority) = authority else { return false };
+        let is_allowed = || HostName::of_authority(authority).is_some_and(|name| self.allowed.contains(&name));
+        host.as_deref() == Some(authority) || is_allowed()
     }
 
     /// Returns the answer to a request that the server does not accept: an error, or the cookie with the token.
@@ -154,101 +198,80 @@ fn check_target(uri: &Uri) -> Result<(), ApiError> {
     }
 }
 
-/// Checks that a request to the interface does not come from the page of another site.
-fn check_site(headers: &HeaderMap) -> Result<(), ApiError> {
-    let refused = || ApiError::forbidden("the interface answers only its own page and programs, not other web sites");
-    // A browser sends each of them at most once. Several values could be read differently elsewhere.
-    if [SEC_FETCH_SITE, ORIGIN].iter().any(|name| headers.get_all(name).iter().count() > 1) {
-        return Err(refused());
-    }
-    let site = headers.get(SEC_FETCH_SITE).map(HeaderValue::as_bytes);
-    if site.is_some_and(|site| site != b"same-origin" && site != b"none") {
-        return Err(refused());
-    }
-    let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };
-    let text = |value: &HeaderValue| value.to_str().unwrap_or_default().to_ascii_lowercase();
-    let (origin, host) = (text(origin), headers.get(HOST).map(text));
-    let authority = ["http://", "https://"].into_iter().find_map(|scheme| origin.strip_prefix(scheme));
-    if authority.is_some() && authority == host.as_deref() { Ok(()) } else { Err(refused()) }
-}
-
-/// Returns the name or the address in a `Host` header, without the port.
-fn host_name(host: &str) -> Option<&str> {
-    let (name, port) = match host.strip_prefix('[') {
-        Some(rest) => rest.split_once(']')?,
-        None => host.split_at(host.find(':').unwrap_or(host.len())),
-    };
-    let is_port = |port: &str| !port.starts_with('+') && port.parse::<u16>().is_ok();
-    let valid = port.is_empty() || port.strip_prefix(':').is_some_and(is_port);
-    valid.then(|| name.strip_suffix('.').unwrap_or(name))
-}
-
-/// Compares two texts in a time that does not depend on where they differ.
-fn is_same(given: &str, secret: &str) -> bool {
-    let differences = given.bytes().zip(secret.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
-    given.len() == secret.len() && differences == 0
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn guard_of(bind: &str, address: &str) -> Guard {
-        Guard::new(bind, SocketAddr::new(address.parse().unwrap(), 80))
+    fn guard_of(bound: &str, address: &str, allowed: &[&str]) -> Guard {
+        let allowed = allowed.iter().map(|name| name.parse().unwrap()).collect();
+        Guard::new(bound.parse().unwrap(), SocketAddr::new(address.parse().unwrap(), 80), allowed)
     }
 
     #[test]
     fn only_names_of_the_server_are_hosts() {
-        let local = guard_of("127.0.0.1", "127.0.0.1");
-        let owns = |guard: &Guard, host: &str| host_name(host).is_some_and(|name| guard.is_own(name));
+        let owns = |guard: &Guard, host: &str| HostName::of_authority(host).is_some_and(|host| guard.is_own(&host));
+        let local = guard_of("127.0.0.1", "127.0.0.1", &[]);
         for host in ["localhost", "LOCALHOST:80", "localhost.", "127.0.0.1:8080", "127.9.9.9", "[::1]:80", "[::1]"] {
             assert!(owns(&local, host), "{host}");
         }
-        for host in [
-            "",
-            "example.com",
-            "localhost.example.com",
-            "127.0.0.1.example.com",
-            "10.0.0.1",
-            "localhost:x",
-            "[::1",
-            "[::1]x",
-            "[::1]:99999999",
-            "localhost:+80",
-            "[::1]80",
-        ] {
+        for host in ["example.com", "localhost.example.com", "127.0.0.1.example.com", "10.0.0.1", ""] {
             assert!(!owns(&local, host), "{host}");
         }
-        let named = guard_of("Board.lan", "10.0.0.7");
+        let named = guard_of("Board.lan", "10.0.0.7", &[]);
         assert!(owns(&named, "board.lan:80") && owns(&named, "10.0.0.7") && !owns(&named, "10.0.0.8"));
-        let any = guard_of("0.0.0.0", "0.0.0.0");
+        let any = guard_of("0.0.0.0", "0.0.0.0", &[]);
         assert!(owns(&any, "10.0.0.8:80") && owns(&any, "[fe80::1]") && !owns(&any, "example.com"));
+        let allowing = guard_of("127.0.0.1", "127.0.0.1", &["hub.example.org", "10.0.0.9"]);
+        assert!(owns(&allowing, "HUB.example.org:443") && owns(&allowing, "10.0.0.9") && owns(&allowing, "localhost"));
+        assert!(
+            !owns(&allowing, "example.org") && !owns(&allowing, "a.hub.example.org") && !owns(&allowing, "10.0.0.8")
+        );
     }
 
     #[test]
     fn only_servers_for_other_machines_have_a_token() {
-        assert_eq!(guard_of("localhost", "::1").token(), None);
-        let tokens = ["10.0.0.7", "0.0.0.0", "::"].map(|address| guard_of(address, address).token.unwrap());
+        let local = guard_of("localhost", "::1", &["hub.example.org"]);
+        assert_eq!((local.token(), local.access().as_str(), local.other_pages().len()), (None, "", 0));
+        assert_eq!(local.own_page(), "http://localhost:80/");
+        let guards = ["10.0.0.7", "0.0.0.0", "::"].map(|address| guard_of(address, address, &[]));
+        let tokens = guards.each_ref().map(|guard| guard.token().unwrap());
         assert!(tokens.iter().all(|token| token.len() == 32) && tokens[0] != tokens[1]);
-        assert!(is_same("ab", "ab") && !is_same("ab", "ac") && !is_same("a", "ab") && !is_same("", "ab"));
+        assert_eq!(guards[0].other_pages(), [guards[0].own_page()]);
+        assert_eq!(guards[1].own_page(), "http://localhost:80/");
+        assert_eq!(guards[0].access(), format!("?token={}", tokens[0]));
     }
 
     #[test]
     fn requests_of_other_sites_are_recognised() {
+        let guard = guard_of("127.0.0.1", "127.0.0.1", &["hub.example.org"]);
         let check = |pairs: &[(&'static str, &'static str)]| {
             let pair = |(name, value): &(&'static str, &'static str)| {
                 (HeaderName::from_static(name), HeaderValue::from_static(value))
             };
-            check_site(&pairs.iter().map(pair).collect::<HeaderMap>()).is_ok()
+            guard.check_site(&pairs.iter().map(pair).collect::<HeaderMap>()).is_ok()
         };
         let host = ("host", "localhost:80");
         assert!(check(&[host]) && check(&[host, ("sec-fetch-site", "none")]));
         assert!(check(&[host, ("sec-fetch-site", "same-origin"), ("origin", "http://localhost:80")]));
+        // The origin of a page behind a proxy that replaces the host, or keeps it.
+        assert!(check(&[host, ("origin", "https://hub.example.org")]));
+        assert!(check(&[("host", "hub.example.org:8000"), ("origin", "http://hub.example.org:8000")]));
         for site in ["cross-site", "same-site", ""] {
-            assert!(!check(&[host, ("sec-fetch-site", site)]), "{site}");
+            assert!(!check(&[host, ("sec-fetch-site", site), ("origin", "https://hub.example.org")]), "{site}");
         }
-        for origin in ["null", "http://localhost", "http://localhost:81", "http://example.com", "localhost:80", ""] {
-            assert!(!check(&[host, ("origin", origin)]), "{origin}");
+        for origin in [
+            "null",
+            "http://localhost",
+            "http://localhost:81",
+            "http://example.com",
+            "https://hub.example.org.example.com",
+            "ftp://hub.example.org",
+            "https://hub.example.org/",
+            "localhost:80",
+            "",
+        ] {
+            // A header of proxies, which any program may send, does not matter.
+            assert!(!check(&[host, ("origin", origin), ("x-forwarded-host", "example.com")]), "{origin}");
         }
     }
 }

@@ -18,9 +18,10 @@
 //!
 //! # Modules
 //! - `server`, `connections`: the listener, connections and their limits;
-//! - `guard`, `body`, `log`: the layers around the interface;
+//! - `guard`, `body`, `log`: the layers around the interface, with the `hosts` and the `secret`s that the guard accepts;
 //! - `page`: the page, with its modules as one script;
-//! - `app`, `work`, `tables`, `logs`, `rulesheets`, `builds`, `searches`, `reports`, `proofs`: the state that requests share;
+//! - `app`, `work`, `tables`, `logs`, `rulesheets`, `builds`, `games`, `searches`, `reports`, `proofs`: the state that
+//!   requests share;
 //! - `openapi`: what the OpenAPI document has besides the types and handlers of the routes;
 //! - `facts`, `rows`: positions, moves and distances, as the interface describes them;
 //! - `export`: games as files that open without a server;
@@ -43,7 +44,9 @@ mod export;
 mod extract;
 mod facts;
 mod files;
+mod games;
 mod guard;
+mod hosts;
 mod log;
 mod logs;
 mod openapi;
@@ -54,12 +57,15 @@ mod reports;
 mod rows;
 mod rulesheets;
 mod searches;
+mod secret;
 mod server;
 mod tables;
 mod work;
 
 pub use api::openapi;
 pub use export::{SavedGame, SavedGameError, Search};
+pub use games::GameLimits;
+pub use hosts::{HostName, ParseHostError};
 pub use options::{ClientLimits, Log, ServerOptions};
 pub use page::PageError;
 pub use server::{BindError, Server};

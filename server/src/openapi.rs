@@ -38,6 +38,8 @@ const OF_BODIES: [u16; 3] = [408, 413, 415];
 #[derive(OpenApi)]
 #[openapi(
     info(title = "Sternhalma", description = "Distances, players and game records of Chinese Checkers."),
+    // Relative to the address of the document, since a proxy may serve the interface under a path of its own.
+    servers((url = "..")),
     components(schemas(ErrorBody))
 )]
 struct Interface;

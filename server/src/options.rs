@@ -1,10 +1,14 @@
 //! The options of a server.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use sternhalma_data::table::TablesDir;
+
+use crate::games::GameLimits;
+use crate::hosts::HostName;
 
 /// A function that receives a line per request.
 pub type Log = Arc<dyn Fn(&str) + Send + Sync>;
@@ -13,9 +17,11 @@ pub type Log = Arc<dyn Fn(&str) + Send + Sync>;
 #[derive(Clone)]
 pub struct ServerOptions {
     /// The address or the name to listen on.
-    pub bind: String,
+    pub bind: HostName,
     /// The port to listen on; 0 selects a free port.
     pub port: u16,
+    /// The names besides those of the server that the header `Host` may have, such as that of a proxy.
+    pub allowed_hosts: Vec<HostName>,
     /// The directory of the tables.
     pub tables: TablesDir,
     /// The directory of the logs of tournaments, if there is one.
@@ -59,6 +65,8 @@ pub struct ClientLimits {
     pub search_time: Duration,
     /// The time that a client may take to receive an answer that waits to be sent.
     pub send_time: Duration,
+    /// The games between people that are kept.
+    pub games: GameLimits,
     /// The disk space that builds of tables leave free, in bytes.
     pub disk_reserve: u64,
 }
@@ -75,6 +83,7 @@ impl Default for ClientLimits {
             answer_time: Duration::from_secs(30),
             search_time: Duration::from_secs(3600),
             send_time: Duration::from_secs(20),
+            games: GameLimits::default(),
             disk_reserve: 1 << 30,
         }
     }
@@ -86,8 +95,9 @@ impl ServerOptions {
     /// 4 GiB for builds, and without a log.
     pub fn new(tables: impl Into<PathBuf>) -> ServerOptions {
         ServerOptions {
-            bind: "127.0.0.1".to_owned(),
+            bind: HostName::from(IpAddr::from(Ipv4Addr::LOCALHOST)),
             port: 0,
+            allowed_hosts: Vec::new(),
             tables: TablesDir::new(tables),
             logs: None,
             rulesheets: None,

@@ -27,6 +27,7 @@ use crate::app::App;
 use crate::body::{Bodies, receive_body};
 use crate::connections::{Connections, Place};
 use crate::guard::{Guard, MOST_HEAD, guard};
+use crate::hosts::HostName;
 use crate::log::{RequestLog, log_request};
 use crate::options::{ClientLimits, ServerOptions};
 use crate::page::asset;
@@ -49,7 +50,7 @@ pub enum BindError {
     #[error("cannot listen on {bind}:{port}")]
     Address {
         /// The address or name.
-        bind: String,
+        bind: HostName,
         /// The port.
         port: u16,
         /// The cause.
@@ -86,10 +87,11 @@ impl Server {
             .map_err(BindError::Threads)?;
         let (bind, port) = (options.bind.clone(), options.port);
         let refused = |source| BindError::Address { bind: bind.clone(), port, source };
-        let listener = runtime.block_on(TcpListener::bind((bind.as_str(), port))).map_err(refused)?;
+        let listener = runtime.block_on(TcpListener::bind(format!("{bind}:{port}"))).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
-        let guard = Arc::new(Guard::new(&options.bind, address));
-        let app = Arc::new(App::new(&options).map_err(|error| BindError::Threads(io::Error::other(error)))?);
+        let guard = Arc::new(Guard::new(options.bind.clone(), address, options.allowed_hosts.clone()));
+        let app =
+            Arc::new(App::new(&options, guard.clone()).map_err(|error| BindError::Threads(io::Error::other(error)))?);
         let router = router(&options, &app, &guard);
         Ok(Server { runtime, listener, address, guard, app, router, limits: options.limits })
     }
@@ -104,13 +106,15 @@ impl Server {
         self.guard.token()
     }
 
-    /// Returns the URL of the page, which contains the token.
+    /// Returns the URL of the page for a browser on this machine, which contains the token.
     pub fn url(&self) -> String {
-        let (ip, port) = (self.address.ip(), self.address.port());
-        // No client connects to the address that stands for all addresses of the machine.
-        let host = if ip.is_unspecified() { "localhost".to_owned() } else { self.guard.host(ip) };
-        let query = self.token().map_or(String::new(), |token| format!("?token={token}"));
-        format!("http://{host}:{port}/{query}")
+        self.guard.own_page() + &self.guard.access()
+    }
+
+    /// Returns the URLs of the page for browsers on other machines, which contain the token. A server that listens on
+    /// an address that stands for all those of the machine has one for each of its networks.
+    pub fn other_urls(&self) -> Vec<String> {
+        self.guard.other_pages().iter().map(|page| format!("{page}{}", self.guard.access())).collect()
     }
 
     /// Answers requests until `stop` is set. Then ends searches and builds, and waits some seconds for the

@@ -3,7 +3,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use sternhalma_server::{ClientLimits, Server, ServerOptions};
+use sternhalma_server::{ClientLimits, HostName, Server, ServerOptions};
 
 use crate::args::threads::ThreadArgs;
 use crate::context::CommandContext;
@@ -13,8 +13,8 @@ use crate::values::count;
 
 /// Serve a board in the browser, and a JSON interface
 ///
-/// Prints the address of the page on stdout, and a line per request on stderr.
-/// Ctrl-C stops it.
+/// Prints the address of the page on stdout. If other machines can connect, the
+/// further lines are the addresses for them. Ctrl-C stops the server.
 #[derive(clap::Args)]
 pub struct Args {
     /// Port to listen on; 0 selects a free port
@@ -22,7 +22,10 @@ pub struct Args {
     port: u16,
     /// Address or name to listen on; 0.0.0.0 accepts connections from other machines
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
-    bind: String,
+    bind: HostName,
+    /// Further name by which clients reach the server, such as that of a proxy; repeatable
+    #[arg(long = "allow-host", value_name = "NAME")]
+    allowed_hosts: Vec<HostName>,
     /// Open the page in the browser
     #[arg(long)]
     open: bool,
@@ -50,6 +53,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let server = Server::bind(ServerOptions {
         bind: args.bind.clone(),
         port: args.port,
+        allowed_hosts: args.allowed_hosts.clone(),
         tables: ctx.tables.directory()?,
         logs: args.logs.clone(),
         rulesheets: args.rulesheets.clone(),
@@ -66,6 +70,9 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         );
     }
     output::print_line(&server.url())?;
+    for url in server.other_urls().iter().filter(|&url| *url != server.url()) {
+        output::print_line(url)?;
+    }
     if args.open {
         open_browser(&server.url());
     }

@@ -40,13 +40,42 @@ fn other_machines_need_a_token_and_addresses_must_be_free() {
     let url = session.receive();
     assert!(url.starts_with("http://localhost:") && url.contains("/?token="), "{url}");
     let port = url.split(':').nth(2).and_then(|rest| rest.split('/').next()).unwrap();
+    let token = url.split_once('?').unwrap().1;
     let error = env.run(&format!("serve --bind 0.0.0.0 --port {port}")).refusal();
     assert!(error.contains(&format!("cannot listen on 0.0.0.0:{port}")), "{error}");
     assert!(error.contains("--port 0 takes a free one"), "{error}");
     // Requests are printed only on request.
     get(&format!("http://localhost:{port}/"), "/");
     assert!(signal("-INT", session.id()));
-    assert!(!session.finish().err.contains("GET"), "quiet");
+    let ended = session.finish();
+    assert!(!ended.err.contains("GET"), "quiet");
+    // The further lines are the addresses for other machines.
+    for other in ended.out().lines() {
+        assert!(other.starts_with("http://") && other.ends_with(&format!(":{port}/?{token}")), "{other}");
+        assert!(!other.contains("localhost") && !other.contains("0.0.0.0"), "{other}");
+    }
+}
+
+#[test]
+fn names_of_proxies_are_allowed() {
+    let env = TestEnv::new();
+    let session = Session::new(env.command(["serve", "--port", "0", "--allow-host", "hub.example.org"]));
+    let url = session.receive();
+    let address = url.strip_prefix("http://").and_then(|rest| rest.split('/').next()).unwrap();
+    for (host, status) in [("hub.example.org", 200), ("example.org", 403)] {
+        let mut stream = TcpStream::connect(address).unwrap();
+        write!(stream, "GET /healthz HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+    }
+    assert!(signal("-INT", session.id()));
+    session.finish();
+    let error = env.run("serve --port 0 --allow-host http://hub.example.org/").refusal();
+    assert!(
+        error.contains("expected the name of a host") && error.contains("got `http://hub.example.org/`"),
+        "{error}"
+    );
 }
 
 #[test]

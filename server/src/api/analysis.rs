@@ -1,14 +1,13 @@
 //! Searches as server-sent events.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use axum::Extension;
 use axum::extract::State;
-use axum::response::sse::{Event, KeepAlive, Sse};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
+use axum::response::sse::{Event, KeepAlive};
 use serde::{Deserialize, Serialize};
 use sternhalma_builder::Observer;
 use sternhalma_data::{RuleSet, Side};
@@ -19,6 +18,7 @@ use sternhalma_ggp::{Limits, MemoryBudget};
 use tokio_stream::StreamExt;
 use utoipa::{IntoParams, ToSchema};
 
+use crate::answer::{event, events};
 use crate::app::App;
 use crate::connections::Connection;
 use crate::error::ApiError;
@@ -150,7 +150,7 @@ impl Observer for StopFlag<'_> {
 
 impl Job {
     /// Searches, and sends the events.
-    fn run(&self, app: &App, events: &Reports<Event>) -> Result<(), ApiError> {
+    fn run(&self, app: &App, reports: &Reports<Event>) -> Result<(), ApiError> {
         let (game, state) = (self.placed.game(), self.placed.state());
         let (board, geometry) = (game.board(), game.geometry());
         let distances = self.distances(app)?;
@@ -159,14 +159,14 @@ impl Job {
         let player =
             follower.follow_anew(self.placed.history.start(), &self.placed.history.actions().collect::<Vec<_>>(), SEED);
         let mut watch = |index, info: &SearchInfo| {
-            events.report(index, event("info", &InfoRow::new(geometry, index, info)));
+            reports.report(index, event("info", &InfoRow::new(geometry, index, info)));
         };
         let found = analyse_watched(player, state, self.limits, self.lines, &self.stop, &mut watch);
         let best = found.first().ok_or_else(|| ApiError::internal("the player has chosen no move"))?;
         let occupied = state.army(Side::X) | state.army(Side::O);
         let path = best.action.map_or_else(Vec::new, |mv| path(board, occupied.without(mv.from), mv));
         let (mv, info) = (action_text(geometry, best.action), InfoRow::new(geometry, 0, &best.info));
-        events.end(event("best", &BestRow { mv, path, info }));
+        reports.end(event("best", &BestRow { mv, path, info }));
         Ok(())
     }
 
@@ -178,11 +178,6 @@ impl Job {
         open.check_all(&StopFlag(&self.stop))?;
         Ok(Distances::new(open.table.clone()))
     }
-}
-
-fn event(name: &str, data: &impl Serialize) -> Event {
-    // Keys are texts, so that every row can be JSON.
-    Event::default().event(name).data(serde_json::to_string(data).unwrap_or_default())
 }
 
 /// Searches a position.
@@ -212,19 +207,19 @@ pub async fn analysis(
     tokio::task::spawn_blocking(move || run(&job, &app, &sender, search));
     // The stream is dropped when it ends or the client leaves.
     let alive = (StopOnDrop(stop), connection.map(|Extension(connection)| connection.begin()));
-    let events = stream.map(move |event| {
+    let stream = stream.map(move |event| {
         let _ = &alive;
-        Ok::<Event, Infallible>(event)
+        event
     });
-    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(PULSE)).into_response())
+    Ok(events(stream, KeepAlive::new().interval(PULSE)))
 }
 
 /// Runs a search, which holds its place until the end, and sends an error if it fails.
-fn run(job: &Job, app: &App, events: &Reports<Event>, search: Search) {
-    let searched = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| job.run(app, events)));
+fn run(job: &Job, app: &App, reports: &Reports<Event>, search: Search) {
+    let searched = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| job.run(app, reports)));
     let failed = || Err(ApiError::internal("the search failed; this is an error of the server"));
     if let Err(error) = searched.unwrap_or_else(|_| failed()) {
-        events.end(event("error", &error.body()));
+        reports.end(event("error", &error.body()));
     }
     drop(search);
 }

@@ -4,6 +4,7 @@ mod analysis;
 mod builds;
 mod cache;
 mod distances;
+mod games;
 mod positions;
 mod program;
 mod random;
@@ -35,6 +36,7 @@ fn routes() -> Vec<UtoipaMethodRouter<Arc<App>>> {
         routes!(program::health),
         routes!(document),
         routes!(program::players),
+        routes!(program::access),
         routes!(tables::list),
         routes!(tables::table),
         routes!(states::state),
@@ -47,6 +49,13 @@ fn routes() -> Vec<UtoipaMethodRouter<Arc<App>>> {
         routes!(analysis::analysis),
         routes!(builds::list, builds::start),
         routes!(builds::build, builds::cancel),
+        routes!(games::begin),
+        routes!(games::game),
+        routes!(games::join),
+        routes!(games::play),
+        routes!(games::resign),
+        routes!(games::rematch),
+        routes!(games::follow),
         routes!(tournaments::list),
         routes!(tournaments::tournament),
         routes!(tournaments::games),

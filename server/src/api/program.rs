@@ -61,3 +61,18 @@ pub async fn players(State(app): State<Arc<App>>, Query(NoParams {}): Query<NoPa
         policies: NAMED_POLICIES.iter().map(|policy| row(policy.name, Some(policy.about))).collect(),
     })
 }
+
+/// How browsers on other machines reach the page.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Access {
+    /// The addresses of the page for other machines, without the token; none if they cannot connect.
+    pages: Vec<String>,
+    /// What follows the address of the page: `?token=` and the token, or nothing.
+    query: String,
+}
+
+/// Returns the addresses of the page, for links to it.
+#[utoipa::path(get, path = "/api/access", responses((status = 200, body = Access)))]
+pub async fn access(State(app): State<Arc<App>>, Query(NoParams {}): Query<NoParams>) -> Json<Access> {
+    Json(Access { pages: app.guard.other_pages(), query: app.guard.access() })
+}

@@ -281,6 +281,7 @@ impl Position {
         let legal = self.prover.legal(&self.state, role).map_err(failed)?;
         let name = &self.roles[role];
         match (given, &legal[..]) {
+            (_, []) => Err(ApiError::invalid(format!("{name} has no legal move, although the game is not over"))),
             (None, &[only]) => Ok(only),
             (None, _) => Err(ApiError::invalid(format!("expected a move of {name}, which has {} moves", legal.len()))),
             (Some(text), _) => {

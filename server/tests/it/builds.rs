@@ -11,9 +11,11 @@ use crate::client::TestServer;
 /// Waits for the end of a build and returns it.
 fn ended(server: &TestServer, build: &Value) -> Value {
     let path = format!("/api/builds/{}", build["id"].as_str().unwrap());
-    let began = Instant::now();
+    let (began, mut share) = (Instant::now(), 0.0);
     loop {
         let build = server.value(&path);
+        let before = std::mem::replace(&mut share, build["share"].as_f64().unwrap());
+        assert!(before <= share && share <= 1.0, "{build}");
         assert!(build["done"].as_u64() <= build["total"].as_u64(), "{build}");
         assert!(build["found"].as_u64() <= build["states"].as_u64(), "{build}");
         if build["state"] != "running" {
@@ -36,7 +38,7 @@ fn a_table_is_built_and_used() {
     let done = ended(&server, &build);
     assert_eq!((&done["state"], &done["phase"], &done["error"]), (&json!("done"), &json!("writing"), &json!(null)));
     assert_eq!(server.value("/api/builds")["builds"], json!([done]));
-    assert_eq!((&done["found"], &done["states"]), (&json!(1140), &json!(1140)));
+    assert_eq!((&done["found"], &done["states"], &done["share"]), (&json!(1140), &json!(1140), &json!(1.0)));
     let table = Table::open(server.dir.path().join("5x5-3-within20-zstd.sht")).unwrap();
     let reference = Reference::search(Prefix::new(Board::new(5, 3).unwrap(), 20).unwrap());
     assert_eq!(table.info().layers.iter().sum::<u64>(), reference.prefix.states());

@@ -5,6 +5,7 @@ mod analysis;
 mod builds;
 mod client;
 mod distances;
+mod games;
 mod hostile;
 mod positions;
 mod records;

@@ -191,3 +191,14 @@ fn exploding_rulesheets_are_given_up_and_others_answered() {
     state(&server, "tic-tac-toe", &json!({}));
     server.value("/api/rulesheets");
 }
+
+#[test]
+fn a_role_without_a_legal_move_is_named() {
+    let stuck = "(role first) (role second) (init (on 1)) (legal first go) (<= (legal second go) (true (on 2)))
+        (<= (next (on 2)) (does first go)) (<= terminal (true (on 2))) (goal first 50) (goal second 50)";
+    let (_dir, server) = server(&[("stuck.kif", stuck)]);
+    for moves in [json!({}), json!({ "second": "go" })] {
+        let answer = server.post("/api/rulesheets/stuck/state", &json!({ "moves": moves }));
+        assert_eq!(answer.error(400), "second has no legal move, although the game is not over");
+    }
+}

@@ -31,6 +31,28 @@ fn other_hosts_are_refused_on_every_path() {
 }
 
 #[test]
+fn allowed_hosts_and_their_pages_are_answered() {
+    let server = TestServer::with(|options| options.allowed_hosts = vec!["hub.example.org".parse().unwrap()]);
+    let json = ("content-type", "application/json");
+    let play = |headers: &[(&str, &str)]| {
+        let body = br#"{"position":"startpos","move":"a4-a5"}"#;
+        server.request("POST", "/api/position/play", &[headers, &[json]].concat(), body).status
+    };
+    // A proxy keeps the host of the browser, or replaces it with that of the server.
+    let origin = ("origin", "https://hub.example.org");
+    assert_eq!(play(&[("host", "hub.example.org"), origin]), 200);
+    assert_eq!(play(&[origin]), 200);
+    assert_eq!(play(&[("host", "example.org"), origin]), 403);
+    assert_eq!(play(&[origin, ("sec-fetch-site", "same-site")]), 403);
+    assert_eq!(play(&[("origin", "https://example.org"), ("x-forwarded-host", "example.org")]), 403);
+    assert_eq!(play(&[("host", "example.org"), ("x-forwarded-host", "hub.example.org")]), 403);
+    for (method, path) in PATHS {
+        let answer = server.request(method, path, &[("host", "hub.example.org:8443")], b"");
+        assert_ne!(answer.status, 403, "{path}");
+    }
+}
+
+#[test]
 fn other_sites_are_refused_on_every_path_of_the_interface() {
     let server = TestServer::start();
     let origin = format!("http://localhost:{}", server.address.port());
@@ -100,6 +122,9 @@ fn posts_need_json() {
         "/api/records/page",
         "/api/records/print",
         "/api/builds",
+        "/api/games",
+        "/api/games/00000000000000000000000000000000/join",
+        "/api/games/00000000000000000000000000000000/moves",
         "/api/tables/byte/distances",
     ] {
         for content_type in
@@ -138,7 +163,7 @@ fn tables_are_named_and_paths_are_refused() {
 
 #[test]
 fn a_server_for_other_machines_needs_its_token() {
-    let server = TestServer::with(|options| options.bind = "0.0.0.0".to_owned());
+    let server = TestServer::with(|options| options.bind = "0.0.0.0".parse().unwrap());
     let token = server.token.clone().unwrap();
     for path in ["/", "/healthz", "/api/tables", "/?token=0", "/api/tables?token=0"] {
         server.get(path).error(403);
@@ -146,9 +171,10 @@ fn a_server_for_other_machines_needs_its_token() {
     // Only the page takes the token from the address.
     server.get(&format!("/api/tables?token={token}")).error(403);
     let welcome = server.get(&format!("/?token={token}"));
-    assert_eq!((welcome.status, welcome.header("location")), (303, Some("/")));
+    // A proxy may serve the page under a path, which is also that of the cookie.
+    assert_eq!((welcome.status, welcome.header("location")), (303, Some("./")));
     let cookie = welcome.header("set-cookie").unwrap();
-    assert!(cookie.ends_with("; Path=/; HttpOnly; SameSite=Strict"), "{cookie}");
+    assert!(cookie.ends_with("; HttpOnly; SameSite=Lax") && !cookie.contains("Path"), "{cookie}");
     let pair = format!("other=1; {}", cookie.split(';').next().unwrap());
     let bearer = format!("Bearer {token}");
     for path in ["/", "/api/tables"] {

@@ -18,7 +18,10 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 
 /** The running server and browser of a file of tests. */
 export class World {
-  constructor() {
+  /** @param {{args?: string[], names?: string[]}} [options] options of the server, and names that stand for this machine */
+  constructor({ args = [], names = [] } = {}) {
+    this.args = args;
+    this.names = names;
     this.url = "";
     this.folder = mkdtempSync(join(tmpdir(), "sternhalma-web-"));
     /** @type {import("node:child_process").ChildProcess | null} */
@@ -31,8 +34,11 @@ export class World {
 
   async start() {
     mkdirSync(join(this.folder, "logs"));
-    [this.server, this.url] = await serve(["--tables", this.folder, "--logs", join(this.folder, "logs")]);
-    this.browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+    const folders = ["--tables", this.folder, "--logs", join(this.folder, "logs")];
+    [this.server, this.url] = await serve([...folders, ...this.args]);
+    const rules = this.names.map((name) => `MAP ${name} 127.0.0.1`).join(",");
+    const args = ["--no-sandbox", ...(rules ? [`--host-resolver-rules=${rules}`] : [])];
+    this.browser = await chromium.launch({ executablePath: CHROMIUM, args });
   }
 
   async stop() {
@@ -87,6 +93,17 @@ export class World {
   }
 
   /**
+   * Returns the status of the answer about an address.
+   * @param {string} address
+   */
+  async status(address) {
+    const page = await this.browser?.newPage();
+    const answer = await page?.goto(address);
+    await page?.close();
+    return answer?.status();
+  }
+
+  /**
    * Opens an address in a context of its own.
    * @param {string} address
    * @param {import("playwright-core").BrowserContextOptions} [options]
@@ -115,9 +132,12 @@ export class World {
   }
 }
 
-/** Starts a world before the tests of a file, and stops it after them. */
-export function world() {
-  const found = new World();
+/**
+ * Starts a world before the tests of a file, and stops it after them.
+ * @param {ConstructorParameters<typeof World>[0]} [options]
+ */
+export function world(options) {
+  const found = new World(options);
   before(() => found.start());
   after(() => found.stop());
   return found;

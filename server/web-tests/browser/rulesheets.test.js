@@ -1,9 +1,21 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
 
 import { until, world } from "./harness.js";
 
-const here = world();
+const sheets = mkdtempSync(join(tmpdir(), "sternhalma-sheets-"));
+writeFileSync(join(sheets, "broken.kif"), "(role first)\n(init (on 1)");
+// The second role has no legal move in the initial state.
+writeFileSync(
+  join(sheets, "stuck.kif"),
+  "(role first) (role second) (init (on 1)) (legal first go) (<= (legal second go) (true (on 2)))" +
+    "(<= (next (on 2)) (does first go)) (<= terminal (true (on 2))) (goal first 50) (goal second 50)",
+);
+const here = world({ args: ["--rulesheets", sheets] });
+after(() => rmSync(sheets, { recursive: true, force: true }));
 
 /** @param {import("./harness.js").Page} page */
 const status = (page) => page.locator(".status-line").innerText();
@@ -102,6 +114,28 @@ test("the rules can be read", async () => {
   const page = await open("tic-tac-toe");
   await page.getByText("Show the rulesheet").click();
   assert.match(await page.locator(".source").innerText(), /\(role x\)/);
+  await page.context().close();
+});
+
+test("a rulesheet with an error in its syntax is listed with its error", async () => {
+  const page = await here.open("#view=rulesheets&rules=broken");
+  await until(async () => /the rulesheet is invalid/.test(await status(page)), "the error");
+  assert.match(await page.locator(".findings").innerText(), /line 2, column 1: .*\(error: syntax\)/);
+  const option = page.locator('[data-name="rulesheet"] option[value="broken"]');
+  assert.equal(await option.innerText(), "broken (not valid)");
+  assert.equal(await page.locator(".message").count(), 0);
+  // Other rulesheets can still be chosen.
+  await page.locator('[data-name="rulesheet"]').selectOption("tic-tac-toe");
+  await page.locator("[data-legal]").first().waitFor();
+  assert.equal(await page.locator(".findings").isVisible(), false);
+  await page.context().close();
+});
+
+test("a rulesheet with a role that has no legal move shows the finding", async () => {
+  const page = await here.open("#view=rulesheets&rules=stuck");
+  await until(async () => /second has no legal move/.test(await status(page)), "the reason");
+  assert.match(await page.locator(".findings").innerText(), /\(error: no-legal-move\)/);
+  assert.equal(await page.locator(".message").count(), 0);
   await page.context().close();
 });
 

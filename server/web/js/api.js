@@ -51,11 +51,12 @@ export function url(path, parameters = {}) {
 }
 
 /**
+ * Sends a request. The path is relative to the page, which a proxy may serve under a path of its own.
  * @param {string} path
  * @param {RequestInit} [options]
  * @returns {Promise<Response>}
  */
-async function request(path, options) {
+export async function request(path, options) {
   let response;
   try {
     response = await fetch(path, options);
@@ -84,14 +85,14 @@ export function isAbort(error) {
  * @param {string} path
  * @param {AbortSignal} [signal]
  */
-const get = async (path, signal) => (await request(path, { signal })).json();
+export const get = async (path, signal) => (await request(path, { signal })).json();
 
 /**
  * @param {string} path
  * @param {unknown} body
  * @param {AbortSignal} [signal]
  */
-const post = async (path, body, signal) => {
+export const post = async (path, body, signal) => {
   const headers = { "Content-Type": "application/json" };
   return (await request(path, { method: "POST", headers, body: JSON.stringify(body), signal })).json();
 };
@@ -100,29 +101,32 @@ const post = async (path, body, signal) => {
  * @param {string} name
  * @param {string} [rest]
  */
-const table = (name, rest = "") => `/api/tables/${encodeURIComponent(name)}${rest}`;
+const table = (name, rest = "") => `api/tables/${encodeURIComponent(name)}${rest}`;
 
 /**
  * @param {string} log
  * @param {string} [rest]
  */
-const tournament = (log, rest = "") => `/api/tournaments/${encodeURIComponent(log)}${rest}`;
+const tournament = (log, rest = "") => `api/tournaments/${encodeURIComponent(log)}${rest}`;
 
 /**
  * @param {string} name
  * @param {string} [rest]
  */
-const rulesheet = (name, rest = "") => `/api/rulesheets/${encodeURIComponent(name)}${rest}`;
+const rulesheet = (name, rest = "") => `api/rulesheets/${encodeURIComponent(name)}${rest}`;
+
+/** The header of requests for events, by which proxies recognise an answer that they must not collect. */
+export const EVENTS = { Accept: "text/event-stream" };
 
 /** The rule set of games that name none. @type {RuleSet} */
 const UNNAMED = "paper";
 
 export const api = {
   /** @returns {Promise<Players>} */
-  players: () => get("/api/players"),
+  players: () => get("api/players"),
 
   /** @returns {Promise<{tables: TableInfo[], unreadable: {name: string, error: string}[]}>} */
-  tables: () => get("/api/tables"),
+  tables: () => get("api/tables"),
 
   /** @type {(name: string) => Promise<TableInfo>} */
   table: (name) => get(table(name)),
@@ -141,26 +145,26 @@ export const api = {
   random: (name, distance, player, seed) => get(url(table(name, "/random"), { distance, player, seed })),
 
   /** @type {(position: string, rules?: RuleSet, signal?: AbortSignal) => Promise<Position>} */
-  position: (position, rules = UNNAMED, signal) => get(url("/api/position", { position, rules }), signal),
+  position: (position, rules = UNNAMED, signal) => get(url("api/position", { position, rules }), signal),
 
   /** @returns {Promise<Build[]>} */
-  builds: async () => (await get("/api/builds")).builds,
+  builds: async () => (await get("api/builds")).builds,
 
   /** @type {(side: number, pieces: number, within?: number) => Promise<Build>} */
-  startBuild: (side, pieces, within) => post("/api/builds", { side, pieces, ...(within ? { within } : {}) }),
+  startBuild: (side, pieces, within) => post("api/builds", { side, pieces, ...(within ? { within } : {}) }),
 
   /** @type {(id: string) => Promise<Build>} */
-  build: (id) => get(`/api/builds/${encodeURIComponent(id)}`),
+  build: (id) => get(`api/builds/${encodeURIComponent(id)}`),
 
   /** @type {(id: string) => Promise<void>} */
   cancelBuild: async (id) => {
-    await request(`/api/builds/${encodeURIComponent(id)}`, { method: "DELETE" });
+    await request(`api/builds/${encodeURIComponent(id)}`, { method: "DELETE" });
   },
 
   /** @type {() => Promise<Rulesheet[]>} */
-  rulesheets: async () => (await get("/api/rulesheets")).rulesheets,
+  rulesheets: async () => (await get("api/rulesheets")).rulesheets,
 
-  /** @type {(name: string) => Promise<Rulesheet & {text: string}>} */
+  /** @type {(name: string) => Promise<import("./types.js").RulesheetDetails>} */
   rulesheet: (name) => get(rulesheet(name)),
 
   /** @type {(name: string, step: {state?: string[], moves?: Record<string, string>}, signal?: AbortSignal) => Promise<RulesheetState>} */
@@ -170,7 +174,7 @@ export const api = {
   rulesheetMove: (name, options, signal) => post(rulesheet(name, "/move"), options, signal),
 
   /** @type {() => Promise<{tournaments: Tournament[], unreadable: {name: string, error: string}[]}>} */
-  tournaments: () => get("/api/tournaments"),
+  tournaments: () => get("api/tournaments"),
 
   /** @type {(log: string) => Promise<TournamentResults>} */
   tournament: (log) => get(tournament(log)),
@@ -182,13 +186,13 @@ export const api = {
   game: (log, number) => get(tournament(log, `/games/${number}`)),
 
   /** @type {(text: string) => Promise<GameRecord>} */
-  parseRecord: (text) => post("/api/records/parse", { text }),
+  parseRecord: (text) => post("api/records/parse", { text }),
 
   /** @type {(record: GameRecord) => Promise<string>} */
-  printRecord: async (record) => (await post("/api/records/print", record)).text,
+  printRecord: async (record) => (await post("api/records/print", record)).text,
 
   /** @type {(record: GameRecord, searches: {node: number, info: Info}[]) => Promise<string>} */
-  recordPage: async (record, searches) => (await post("/api/records/page", { record, searches })).text,
+  recordPage: async (record, searches) => (await post("api/records/page", { record, searches })).text,
 
   /**
    * Searches the position after the moves of a game. Every report of the search goes to `report`; the last one is returned. The search stops when
@@ -200,8 +204,8 @@ export const api = {
    * @returns {Promise<Info>}
    */
   analyse: async (game, { rules = UNNAMED, ...options }, report, signal) => {
-    const path = url("/api/analysis", { ...game, rules, ...options });
-    const response = await whenFree(() => request(path, { signal }), signal);
+    const path = url("api/analysis", { ...game, rules, ...options });
+    const response = await whenFree(() => request(path, { signal, headers: EVENTS }), signal);
     for await (const { event, data } of events(response)) {
       const body = JSON.parse(data);
       if (event === "info") report(body);
@@ -233,7 +237,7 @@ async function whenFree(send, signal) {
  * @param {Response} response
  * @returns {AsyncGenerator<{event: string, data: string}>}
  */
-async function* events(response) {
+export async function* events(response) {
   if (!response.body) return;
   const parser = new EventParser();
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

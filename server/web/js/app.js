@@ -12,6 +12,7 @@ import { parseLink, printLink } from "./storage.js";
 import { AnalyseView } from "./views/analyse.js";
 import { DistancesView } from "./views/distances.js";
 import { EditorView } from "./views/editor.js";
+import { FriendView } from "./views/friend.js";
 import { PlayView } from "./views/play.js";
 import { PuzzlesView } from "./views/puzzles.js";
 import { RulesheetsView } from "./views/rulesheets.js";
@@ -30,6 +31,7 @@ import { TournamentsView } from "./views/tournaments.js";
  * @property {HTMLElement} left the panels before the board
  * @property {HTMLElement} right the panels after the board
  * @property {boolean} [wide] whether the view has no board
+ * @property {string} [parent] the view that leads to this one, which then has no tab of its own
  * @property {(link: Link) => void} show
  * @property {() => void} hide
  * @property {() => void} update
@@ -61,6 +63,7 @@ export class App {
     /** @type {Record<string, View>} */
     this.views = {
       play: new PlayView(this),
+      friend: new FriendView(this),
       analyse: new AnalyseView(this),
       distances: new DistancesView(this),
       puzzles: new PuzzlesView(this),
@@ -98,7 +101,8 @@ export class App {
   }
 
   drawFrame() {
-    const links = Object.entries(this.views).map(([name, view]) =>
+    const tabs = Object.entries(this.views).filter(([, view]) => !view.parent);
+    const links = tabs.map(([name, view]) =>
       h("a", { href: `#view=${name}`, "data-view": name }, icon(view.icon), ...titles(view)),
     );
     fill(element("views"), ...links);
@@ -135,7 +139,7 @@ export class App {
     this.stage.element.hidden = view.wide === true;
     this.stage.board.select(null);
     for (const link of element("views").children)
-      set(link, { "aria-current": link.getAttribute("data-view") === name ? "page" : null });
+      set(link, { "aria-current": link.getAttribute("data-view") === (view.parent ?? name) ? "page" : null });
   }
 
   /**

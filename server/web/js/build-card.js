@@ -91,14 +91,17 @@ export function showRunning(element, builds) {
  * @param {Builds} builds
  */
 function progress(build, builds) {
-  const part = build.states > 0 ? build.found / build.states : 0;
+  // The phases before and after the layers have steps of their own.
+  const searches = /^layer/.test(build.phase ?? "");
+  const part = searches ? build.share : build.total > 0 ? build.done / build.total : 0;
   const left =
-    part > 0.01 && part < 1 && build.seconds > 2
+    searches && part > 0.01 && part < 1 && build.seconds > 2
       ? ` · about ${duration((build.seconds * (1 - part)) / part)} left`
       : "";
   const percent = Math.floor(100 * part);
   const bar = h("progress", { max: 100, "aria-label": `Building ${build.table}` });
-  if (build.states > 0) bar.value = percent;
+  const known = !searches || build.states > 0;
+  if (known) bar.value = percent;
   return h(
     "div.build",
     {},
@@ -107,7 +110,11 @@ function progress(build, builds) {
     h(
       "div.build-foot",
       {},
-      h("span", {}, `${build.states > 0 ? `${percent} % of the states · ` : ""}${duration(build.seconds)}${left}`),
+      h(
+        "span",
+        {},
+        `${known ? `${percent} %${searches ? " of the states" : ""} · ` : ""}${duration(build.seconds)}${left}`,
+      ),
       button("Cancel", () => builds.cancel(build), { "data-key": `cancel-${build.id}` }),
     ),
   );

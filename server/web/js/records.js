@@ -7,9 +7,11 @@ import { Tree } from "./tree.js";
 
 /** @typedef {import("./app.js").App} App */
 
+/** @typedef {Pick<App, "session" | "fail">} Host */
+
 /**
  * Saves the game as a file.
- * @param {App} app
+ * @param {Host} app
  */
 export async function saveRecord(app) {
   const { tree } = app.session;
@@ -103,7 +105,7 @@ export function loadButton(app) {
 
 /**
  * Creates a button that saves the game.
- * @param {App} app
+ * @param {Host} app
  */
 export function saveButton(app) {
   return button("Save", () => saveRecord(app), { icon: "download", "data-action": "save" });

@@ -15,10 +15,15 @@
  * @typedef {Interface.Line} Line
  * @typedef {Interface.HeatCell} HeatCell
  * @typedef {Interface.Build} Build
+ * @typedef {Interface.LiveGame} LiveGame
+ * @typedef {Interface.Seat} Seat
+ * @typedef {Interface.Access} Access
  * @typedef {Interface.Value} Value
  * @typedef {Interface.RecordLine} RecordLine
  * @typedef {Interface.Rulesheet} Rulesheet
+ * @typedef {Interface.RulesheetDetails} RulesheetDetails
  * @typedef {Interface.RulesheetRole} RulesheetRole
+ * @typedef {Interface.Finding} Finding
  * @typedef {Interface.RulesheetState} RulesheetState
  * @typedef {Interface.Tournament} Tournament
  * @typedef {Interface.SprtPoint} SprtPoint

@@ -220,6 +220,11 @@ export class PlayView {
         "data-action": "new-game",
         "data-key": "new-game",
       }),
+      button("Play with a friend", () => this.app.visit({ view: "friend" }), {
+        icon: "link",
+        "data-action": "friend",
+        "data-key": "friend",
+      }),
       toggle("Show distances", now.distances, (on) => this.change({ distances: on }), { "data-name": "distances" }),
     );
     this.drawn = this.app.players;

@@ -9,6 +9,7 @@ import { count } from "../text.js";
  * @typedef {import("../app.js").App} App
  * @typedef {import("../storage.js").Link} Link
  * @typedef {import("../terms.js").Grid} Grid
+ * @typedef {import("../types.js").Finding} Finding
  * @typedef {import("../types.js").Rulesheet} Rulesheet
  * @typedef {import("../types.js").RulesheetState} RulesheetState
  * @typedef {import("../types.js").RulesheetRole} RulesheetRole
@@ -32,6 +33,10 @@ export class RulesheetsView {
     this.sheets = [];
     this.name = "";
     this.text = "";
+    /** What the checker has found in the rulesheet. @type {Finding[]} */
+    this.findings = [];
+    /** The reason why the rulesheet cannot be played. */
+    this.fault = "";
     /** Who plays each role: a person or a policy. @type {Record<string, string>} */
     this.seats = {};
     this.playouts = "1000";
@@ -46,6 +51,7 @@ export class RulesheetsView {
     /** @type {AbortController | null} */
     this.work = null;
     this.setup = h("div.form");
+    this.found = h("ul.findings", { hidden: true });
     this.source = h("pre.source", { tabindex: 0 });
     this.status = h("p.status-line");
     this.board = h("div.grid-board");
@@ -55,7 +61,7 @@ export class RulesheetsView {
       "div",
       {},
       panel("Game", this.setup),
-      panel("Rules", h("details", {}, h("summary", {}, "Show the rulesheet"), this.source)),
+      panel("Rules", this.found, h("details", {}, h("summary", {}, "Show the rulesheet"), this.source)),
     );
     this.right = h(
       "div",
@@ -68,9 +74,9 @@ export class RulesheetsView {
   /** @param {Link} link */
   async show(link) {
     try {
-      if (this.sheets.length === 0) this.sheets = (await api.rulesheets()).filter(({ error }) => !error);
+      if (this.sheets.length === 0) this.sheets = await api.rulesheets();
       const wanted = link.rules || this.name || "tic-tac-toe";
-      const sheet = this.sheets.find(({ name }) => name === wanted) ?? this.sheets[0];
+      const sheet = this.sheets.find(({ name }) => name === wanted) ?? this.sheets.find(({ error }) => !error);
       if (sheet && (sheet.name !== this.name || this.states.length === 0)) await this.choose(sheet.name);
       else this.advance();
     } catch (error) {
@@ -103,15 +109,34 @@ export class RulesheetsView {
   async choose(name) {
     this.stop();
     this.name = name;
-    this.states = [];
-    const [{ text }, first] = await Promise.all([api.rulesheet(name), api.rulesheetState(name, {})]);
+    [this.states, this.seats, this.grid, this.findings] = [[], {}, null, []];
+    [this.text, this.fault] = ["", ""];
+    const { text, findings, error } = await api.rulesheet(name);
     if (name !== this.name) return;
-    this.text = text;
+    [this.text, this.findings] = [text, findings];
+    if (error) return this.fail(error);
+    let first;
+    try {
+      first = await api.rulesheetState(name, {});
+    } catch (error) {
+      return this.fail(error instanceof Error ? error.message : String(error));
+    }
+    if (name !== this.name) return;
     const person = first.roles.find(({ role, legal }) => legal.length > 1 && role !== "random") ?? first.roles[0];
     this.seats = Object.fromEntries(
       first.roles.map(({ role }) => [role, role === person?.role ? PERSON : role === "random" ? "random" : "adaptive"]),
     );
     this.begin(first);
+  }
+
+  /**
+   * Shows why the rulesheet cannot be played.
+   * @param {string} fault
+   */
+  fail(fault) {
+    this.fault = fault;
+    announce(fault);
+    this.app.update();
   }
 
   /** @param {RulesheetState} first */
@@ -140,9 +165,15 @@ export class RulesheetsView {
     return this.seats[role] === PERSON && legal.length > 1 && !(role in this.chosen);
   }
 
+  /** Returns the roles that must move and have no legal move, which is an error of the rulesheet. */
+  stuck() {
+    const { terminal = true, roles = [] } = this.state ?? {};
+    return terminal ? [] : roles.filter(({ legal }) => legal.length === 0).map(({ role }) => role);
+  }
+
   /** Lets the policies choose, and plays the step when all moves are known. */
   async advance() {
-    if (this.work || !this.state || this.state.terminal) return;
+    if (this.work || !this.state || this.state.terminal || this.stuck().length > 0) return;
     if (this.state.roles.some((role) => this.waitsFor(role))) return;
     const { name, state } = this;
     const work = new AbortController();
@@ -226,9 +257,12 @@ export class RulesheetsView {
 
   statusText() {
     const { state } = this;
-    if (!state) return "";
+    if (!state) return this.fault;
     if (state.terminal)
       return `The game is over: ${state.roles.map(({ role, goal }) => `${role} ${goal ?? "–"}`).join(", ")}.`;
+    const stuck = this.stuck();
+    if (stuck.length > 0)
+      return `${stuck.join(" and ")} ${stuck.length === 1 ? "has" : "have"} no legal move, although the game is not over.`;
     if (this.work) return "A policy is thinking…";
     const roles = this.waiting().map(({ role }) => role);
     return roles.length > 0 ? `${roles.join(" and ")} to move.` : "Stopped.";
@@ -240,6 +274,9 @@ export class RulesheetsView {
     this.drawMoves();
     const { state } = this;
     this.status.textContent = this.statusText();
+    this.status.classList.toggle("fault", this.fault !== "" || this.stuck().length > 0);
+    this.found.hidden = this.findings.length === 0;
+    refill(this.found, this.findings, () => this.findings.map(findingItem));
     refill(this.source, this.text, () => [this.text]);
     refill(this.fluents, state?.state, () => [fluentTable(state?.state ?? [])]);
   }
@@ -250,7 +287,7 @@ export class RulesheetsView {
     refill(this.setup, [sheets, name, seats, playouts, states.length, policies], () => [
       choice(
         "Game",
-        sheets.map((sheet) => [sheet.name, sheet.name]),
+        sheets.map((sheet) => [sheet.name, sheet.error ? `${sheet.name} (not valid)` : sheet.name]),
         name,
         (value) => this.app.visit({ view: "rulesheets", rules: value }),
         { "data-name": "rulesheet", "data-key": "rulesheet" },
@@ -337,6 +374,12 @@ function playedText({ played }) {
   return Object.entries(played ?? {})
     .map(([role, move]) => `${role}: ${move}.`)
     .join(" ");
+}
+
+/** @param {Finding} finding */
+function findingItem({ severity, code, line, column, message }) {
+  const place = line === null ? "" : `line ${line}, column ${column}: `;
+  return h("li", { class: severity === "error" ? "fault" : null }, `${place}${message} (${severity}: ${code})`);
 }
 
 /** @param {string[]} fluents */

@@ -1,0 +1,200 @@
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { cells, faults, narrow, press, until, world } from "./harness.js";
+
+/** @typedef {import("./harness.js").Page} Page */
+
+const here = world();
+
+/** The folder of the screenshots, if they are kept. */
+const SHOTS = process.env.STERNHALMA_SCREENSHOTS;
+
+/** A game on a board of 3 by 3 that `x` wins. */
+const GAME = ["a1-b1", "c3-b3", "b1-b2", "b3-a3", "b2-c2", "a3-a2", "c2-c3"];
+
+/** @param {Page} page */
+const status = (page) => page.locator(".status").innerText();
+
+/** @param {Page} page */
+const moves = (page) =>
+  page.locator(".moves [data-move]").evaluateAll((found) => found.map((move) => move.getAttribute("data-move") ?? ""));
+
+/**
+ * @param {Page} page
+ * @param {string} text
+ */
+const says = (page, text) => until(async () => (await status(page)).includes(text), `${text} in the status`);
+
+/**
+ * Plays a move on the board.
+ * @param {Page} page
+ * @param {string} move
+ */
+async function play(page, move) {
+  const [from, to] = move.split("-");
+  await until(async () => (await cells(page, ".movable")).includes(from), `the turn for ${move}`);
+  await press(page, from);
+  await press(page, to);
+}
+
+/**
+ * Begins a game on a board of 3 by 3 in a browser, and returns its page and the link for the friend.
+ * @param {import("playwright-core").BrowserContextOptions} [options]
+ */
+async function begin(options) {
+  const page = await here.open("", options);
+  await page.locator('[data-action="friend"]').click();
+  await page.locator('[data-name="friend-size"]').selectOption("3");
+  await page.locator('[data-name="friend-pieces"]').selectOption("1");
+  await until(async () => (await page.locator(".cell").count()) === 9, "the board");
+  await page.locator('[data-action="begin"]').click();
+  const link = await page.locator('[data-name="link"]').inputValue();
+  return { page, link };
+}
+
+/**
+ * Joins a game in another browser.
+ * @param {string} link
+ * @param {import("playwright-core").BrowserContextOptions} [options]
+ */
+async function joined(link, options) {
+  const page = await here.visit(link, options);
+  await page.locator('[data-action="join"]').click();
+  await says(page, "friend");
+  return page;
+}
+
+test("two browsers play a game to its end, with a reload in the middle", async () => {
+  const { page: one, link } = await begin();
+  await says(one, "Send the link");
+  const two = await here.visit(link);
+  await says(two, "A friend invites you to play o.");
+  await two.locator('[data-action="join"]').click();
+  await says(two, "Your friend is to move.");
+  await says(one, "Your move.");
+  assert.equal(await one.title(), "Your move · Sternhalma");
+  // The board of the second player has its home at the bottom.
+  assert.equal(await two.locator(".plate.low").getAttribute("data-side"), "o");
+  for (const [ply, move] of GAME.entries()) {
+    const [mover, other] = ply % 2 === 0 ? [one, two] : [two, one];
+    if (ply === 3) {
+      await two.reload();
+      await says(two, "Your move.");
+      assert.deepEqual(await moves(two), GAME.slice(0, ply));
+    }
+    assert.deepEqual(await cells(other, ".movable"), [], "only the player to move has moves");
+    await play(mover, move);
+    for (const page of [one, two])
+      await until(async () => (await moves(page)).length === ply + 1, `${move} on the board`);
+  }
+  for (const page of [one, two]) {
+    await says(page, "x wins.");
+    assert.deepEqual(await moves(page), GAME);
+  }
+  // Both agree to play again, with changed sides.
+  await one.locator('[data-action="rematch"]').click();
+  await says(one, "Your friend is to move.");
+  await says(two, "Your friend plays again.");
+  await two.locator('[data-action="rematch"]').click();
+  await says(two, "Your move.");
+  await play(two, GAME[0]);
+  await says(one, "Your move.");
+  await one.context().close();
+  await two.context().close();
+});
+
+test("a third person looks on, and cannot move", async () => {
+  const { page: one, link } = await begin();
+  const two = await joined(link);
+  const three = await here.visit(link);
+  await says(three, "x to move.");
+  assert.equal(await three.locator('[data-action="join"]').count(), 0);
+  await play(one, GAME[0]);
+  await says(three, "o to move.");
+  assert.deepEqual(await cells(three, ".movable"), []);
+  // The player that resigns is asked once more.
+  await two.locator('[data-action="resign"]').click();
+  assert.equal(await two.locator('[data-action="resign"]').innerText(), "Really resign?");
+  await two.locator('[data-action="resign"]').click();
+  for (const page of [one, two, three]) await says(page, "o resigned: x wins.");
+  for (const page of [one, two, three]) await page.context().close();
+});
+
+test("a lost connection is tried again, and a move is sent once more", async () => {
+  const { page: one, link } = await begin();
+  const two = await joined(link);
+  await one.context().setOffline(true);
+  await says(one, "The connection is lost.");
+  await one.context().setOffline(false);
+  await says(one, "Your move.");
+  // The answer to the move is lost, although the server has played it.
+  let lost = 0;
+  await one.route("**/moves", async (route) => {
+    if (lost++ > 0) return route.continue();
+    await route.fetch();
+    await route.abort();
+  });
+  await play(one, GAME[0]);
+  await says(two, "Your move.");
+  await says(one, "Your friend is to move.");
+  assert.deepEqual([await moves(one), await moves(two)], [[GAME[0]], [GAME[0]]]);
+  here.errors = here.errors.filter((error) => !/ERR_INTERNET_DISCONNECTED|ERR_FAILED/.test(error));
+  for (const page of [one, two]) await page.context().close();
+});
+
+test("a game that the server does not know is named", async () => {
+  const page = await here.open(`#view=friend&game=${"0".repeat(32)}`);
+  await says(page, "there is no such game");
+  await page.locator('[data-action="another"]').click();
+  await page.locator('[data-action="begin"]').waitFor();
+  here.errors = here.errors.filter((error) => !/status of 404/.test(error));
+  await page.context().close();
+});
+
+for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
+  test(`the view fits every window and has no serious fault for assistive technology, ${colorScheme}`, async () => {
+    const form = await here.open("#view=friend", { colorScheme });
+    await form.locator('[data-action="begin"]').waitFor();
+    const { page: one, link } = await begin({ colorScheme });
+    const two = await here.visit(link, { colorScheme });
+    await says(two, "invites you");
+    /** @type {Record<string, Page>} */
+    const pages = { form, wait: one, invited: two };
+    for (const [name, page] of Object.entries(pages)) await look(name, page, colorScheme);
+    await two.locator('[data-action="join"]').click();
+    await play(one, GAME[0]);
+    await says(two, "Your move.");
+    await look("game", two, colorScheme);
+    for (const page of Object.values(pages)) await page.context().close();
+  });
+}
+
+/**
+ * Checks a page in windows of every size.
+ * @param {string} name
+ * @param {Page} page
+ * @param {string} colors
+ */
+async function look(name, page, colors) {
+  for (const [width, height] of [
+    [1440, 900],
+    [1000, 800],
+    [844, 390],
+    [390, 844],
+    [360, 740],
+  ]) {
+    await page.setViewportSize({ width, height });
+    const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    assert.equal(over, 0, `${name}, ${width}: the page is wider than the window`);
+    assert.deepEqual(await narrow(page), [], `${name}, ${width}`);
+    assert.deepEqual(await faults(page), [], `${name}, ${width}`);
+    if (!SHOTS) continue;
+    mkdirSync(SHOTS, { recursive: true });
+    await page.screenshot({ path: join(SHOTS, `friend-${name}-${width}x${height}-${colors}.png`) });
+  }
+}
+
+test("no page reported an error", () => assert.deepEqual(here.errors, []));
