@@ -16,7 +16,7 @@ parser.add_argument("--matches", type=int, default=20_000, help="matches to lear
 parser.add_argument("--lanes", type=int, default=512, help="matches at once")
 arguments = parser.parse_args()
 
-game = ggp.Game(ggp.games()["tic-tac-toe"])
+game = ggp.Game.open("tic-tac-toe")
 lanes, moves = arguments.lanes, game.max_moves
 rng = np.random.default_rng(1)
 # A state is the number that its observation has in base 2; values are those of the role that moved into the state.

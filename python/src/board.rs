@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sternhalma_data::{Board as DataBoard, Cell, CellSet, Move, Side};
 
+use crate::arguments::Argument;
 use crate::errors::{board_error, exceptions, message};
 use crate::states::{Reader, parse_player, rank_error};
 
@@ -23,9 +24,9 @@ pub struct Board(pub DataBoard);
 #[pymethods]
 impl Board {
     #[new]
-    #[pyo3(signature = (side = 9, pieces = 6))]
-    fn new(side: u64, pieces: u64) -> PyResult<Board> {
-        DataBoard::new(side, pieces).map(Board).map_err(board_error)
+    #[pyo3(signature = (side = Argument(9), pieces = Argument(6)), text_signature = "(side=9, pieces=6)")]
+    fn new(side: Argument<u64>, pieces: Argument<u64>) -> PyResult<Board> {
+        DataBoard::new(side.0, pieces.0).map(Board).map_err(board_error)
     }
 
     /// The number of cells per side.
@@ -53,15 +54,15 @@ impl Board {
     }
 
     /// Returns the cells where the army of a player begins, as uint8.
-    #[pyo3(signature = (player = "x"))]
-    fn home<'py>(&self, py: Python<'py>, player: &str) -> PyResult<Bound<'py, PyArray1<u8>>> {
-        Ok(array_of(py, self.0.home(parse_player(player)?)))
+    #[pyo3(signature = (player = Argument("x")), text_signature = "($self, player='x')")]
+    fn home<'py>(&self, py: Python<'py>, player: Argument<&str>) -> PyResult<Bound<'py, PyArray1<u8>>> {
+        Ok(array_of(py, self.0.home(parse_player(player.0)?)))
     }
 
     /// Returns the cells that the army of a player must reach, as uint8.
-    #[pyo3(signature = (player = "x"))]
-    fn goal<'py>(&self, py: Python<'py>, player: &str) -> PyResult<Bound<'py, PyArray1<u8>>> {
-        Ok(array_of(py, self.0.goal(parse_player(player)?)))
+    #[pyo3(signature = (player = Argument("x")), text_signature = "($self, player='x')")]
+    fn goal<'py>(&self, py: Python<'py>, player: Argument<&str>) -> PyResult<Bound<'py, PyArray1<u8>>> {
+        Ok(array_of(py, self.0.goal(parse_player(player.0)?)))
     }
 
     /// Returns x and y of each cell from 0, as uint8 of the shape (cells, 2). Cell b3 has x = 1 and y = 2.
@@ -72,21 +73,33 @@ impl Board {
     }
 
     /// Returns the ranks of states of the board, as `sternhalma.rank` does.
-    #[pyo3(signature = (cells, *, player = "x"))]
-    fn rank<'py>(slf: &Bound<'py, Board>, cells: &Bound<'py, PyAny>, player: &str) -> PyResult<Bound<'py, PyAny>> {
-        of_board(slf, "rank", cells, Some(player))
+    #[pyo3(signature = (cells, *, player = Argument("x")), text_signature = "($self, cells, *, player='x')")]
+    fn rank<'py>(
+        slf: &Bound<'py, Board>,
+        cells: &Bound<'py, PyAny>,
+        player: Argument<&str>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        of_board(slf, "rank", cells, Some(player.0))
     }
 
     /// Returns the cells of states of the board, as `sternhalma.unrank` does.
-    #[pyo3(signature = (ranks, *, player = "x"))]
-    fn unrank<'py>(slf: &Bound<'py, Board>, ranks: &Bound<'py, PyAny>, player: &str) -> PyResult<Bound<'py, PyAny>> {
-        of_board(slf, "unrank", ranks, Some(player))
+    #[pyo3(signature = (ranks, *, player = Argument("x")), text_signature = "($self, ranks, *, player='x')")]
+    fn unrank<'py>(
+        slf: &Bound<'py, Board>,
+        ranks: &Bound<'py, PyAny>,
+        player: Argument<&str>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        of_board(slf, "unrank", ranks, Some(player.0))
     }
 
     /// Returns the cells of the states that texts describe, as `sternhalma.parse` does.
-    #[pyo3(signature = (text, *, player = "x"))]
-    fn parse<'py>(slf: &Bound<'py, Board>, text: &Bound<'py, PyAny>, player: &str) -> PyResult<Bound<'py, PyAny>> {
-        of_board(slf, "parse", text, Some(player))
+    #[pyo3(signature = (text, *, player = Argument("x")), text_signature = "($self, text, *, player='x')")]
+    fn parse<'py>(
+        slf: &Bound<'py, Board>,
+        text: &Bound<'py, PyAny>,
+        player: Argument<&str>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        of_board(slf, "parse", text, Some(player.0))
     }
 
     /// Returns the texts of states, as `sternhalma.format` does.
@@ -104,6 +117,11 @@ impl Board {
         of_board(slf, "moves", cells, None)
     }
 
+    /// Returns a picture of the board with both homes, as `sternhalma.draw` draws it.
+    fn _repr_svg_<'py>(slf: &Bound<'py, Board>) -> PyResult<Bound<'py, PyAny>> {
+        svg_of(slf.as_any())
+    }
+
     fn __repr__(&self) -> String {
         format!("Board(side={}, pieces={})", self.0.size(), self.0.pieces())
     }
@@ -112,6 +130,11 @@ impl Board {
         let board = slf.get().0;
         (slf.get_type().into_any().unbind(), (board.size(), board.pieces()))
     }
+}
+
+/// Returns the picture of a board or a position as SVG.
+pub fn svg_of<'py>(thing: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    thing.py().import("sternhalma")?.call_method1("draw", (thing,))?.getattr("svg")
 }
 
 /// Calls a function of the package for a board.

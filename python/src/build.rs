@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use sternhalma_builder::{
@@ -19,7 +18,7 @@ use crate::work::run;
 
 /// Returns the encoding with this name.
 fn parse_encoding(name: &str) -> PyResult<Encoding> {
-    name.parse().map_err(|error: table::EncodingError| PyValueError::new_err(message(&error)))
+    name.parse().map_err(|error: table::EncodingError| exceptions::ArgumentError::new_err(message(&error)))
 }
 
 /// Returns the value with this name. `kind` names the type of the values in the error.
@@ -31,7 +30,9 @@ fn parse_name<T: Copy, const N: usize>(
 ) -> PyResult<T> {
     let names = all.map(name_of).join("' or '");
     let found = all.into_iter().find(|&value| name_of(value) == name);
-    found.ok_or_else(|| PyValueError::new_err(format!("expected the {kind} '{names}', got {:?}", excerpt(name))))
+    found.ok_or_else(|| {
+        exceptions::ArgumentError::new_err(format!("expected the {kind} '{names}', got {:?}", excerpt(name)))
+    })
 }
 
 /// Returns the builder of a table.
@@ -71,7 +72,7 @@ fn table_path(builder: &TableBuilder, path: Option<PathBuf>) -> PyResult<PathBuf
         let spec = builder.spec();
         Some(table::tables_dir()?.join(table::table_name(spec.prefix, spec.encoding) + ".sht"))
     };
-    let no_directory = || PyValueError::new_err("this system has no data directory; specify a path");
+    let no_directory = || exceptions::ArgumentError::new_err("this system has no data directory; specify a path");
     path.or_else(named).ok_or_else(no_directory)
 }
 

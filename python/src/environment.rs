@@ -4,7 +4,6 @@ use std::slice::ChunksMut;
 use std::sync::Arc;
 
 use numpy::{Element, PyArrayDyn, PyArrayMethods, PyReadonlyArray1, PyReadwriteArrayDyn, PyUntypedArrayMethods};
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use sternhalma_ggp::gdl::network::{self, EnvironmentRows, LANES};
@@ -138,9 +137,10 @@ impl BorrowedArrays<'_> {
     }
 }
 
-/// Allocates an array of zeros. NumPy raises `MemoryError` if there is no room.
+/// Allocates an array of zeros. Raises `OutOfMemory` if there is no room.
 fn zeros<T: Element>(py: Python<'_>, shape: Vec<usize>) -> PyResult<Py<PyArrayDyn<T>>> {
-    let zeros = py.import("numpy")?.call_method1("zeros", (shape, T::get_dtype(py)))?;
+    let no_room = |error: PyErr| exceptions::OutOfMemory::new_err(format!("the lanes need more memory: {error}"));
+    let zeros = py.import("numpy")?.call_method1("zeros", (shape, T::get_dtype(py))).map_err(no_room)?;
     Ok(zeros.cast_into::<PyArrayDyn<T>>()?.unbind())
 }
 
@@ -155,7 +155,8 @@ fn seen<'py, T: Element>(array: &Bound<'py, PyArrayDyn<T>>, kind: Option<&str>) 
 
 fn borrow<'py, T: Element>(py: Python<'py>, array: &Py<PyArrayDyn<T>>) -> PyResult<PyReadwriteArrayDyn<'py, T>> {
     let borrowed = array.bind(py).try_readwrite();
-    borrowed.map_err(|_| PyRuntimeError::new_err("another thread uses the environment, or its arrays are read-only"))
+    borrowed
+        .map_err(|_| exceptions::CallError::new_err("another thread uses the environment, or its arrays are read-only"))
 }
 
 /// Returns the values of parts of an array, each of a number of rows. The array is contiguous since this module
@@ -196,5 +197,5 @@ pub fn thread_pool(threads: usize) -> PyResult<Option<Arc<ThreadPool>>> {
         return Ok(None);
     }
     let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-    pool.map(|pool| Some(Arc::new(pool))).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+    pool.map(|pool| Some(Arc::new(pool))).map_err(|error| exceptions::CallError::new_err(error.to_string()))
 }

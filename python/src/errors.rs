@@ -5,17 +5,22 @@ use std::io;
 use std::path::Path;
 
 use pyo3::PyErr;
-use pyo3::exceptions::PyOSError;
 use sternhalma_builder::{BuilderError, ResourceError};
 use sternhalma_data::{BoardError, TableError};
-use sternhalma_ggp::messages::shorten_quotes;
+use sternhalma_ggp::gdl::GAMES;
+use sternhalma_ggp::messages::{excerpt, nearest, shorten_quotes};
 
 /// The exceptions, which are defined in Python because they have several bases.
 pub mod exceptions {
+    pyo3::import_exception!(sternhalma._errors, ArgumentError);
+    pyo3::import_exception!(sternhalma._errors, ArgumentTypeError);
     pyo3::import_exception!(sternhalma._errors, BoardError);
     pyo3::import_exception!(sternhalma._errors, BuildError);
+    pyo3::import_exception!(sternhalma._errors, CallError);
+    pyo3::import_exception!(sternhalma._errors, ClosedError);
     pyo3::import_exception!(sternhalma._errors, DamagedTable);
     pyo3::import_exception!(sternhalma._errors, IllegalAction);
+    pyo3::import_exception!(sternhalma._errors, IndexOutOfRange);
     pyo3::import_exception!(sternhalma._errors, LogError);
     pyo3::import_exception!(sternhalma._errors, LogNotFound);
     pyo3::import_exception!(sternhalma._errors, NotCovered);
@@ -23,6 +28,8 @@ pub mod exceptions {
     pyo3::import_exception!(sternhalma._errors, OutOfMemory);
     pyo3::import_exception!(sternhalma._errors, ProgramError);
     pyo3::import_exception!(sternhalma._errors, RulesheetError);
+    pyo3::import_exception!(sternhalma._errors, RulesheetFileError);
+    pyo3::import_exception!(sternhalma._errors, RulesheetNotFound);
     pyo3::import_exception!(sternhalma._errors, StateError);
     pyo3::import_exception!(sternhalma._errors, TableError);
     pyo3::import_exception!(sternhalma._errors, TableExists);
@@ -46,16 +53,20 @@ pub fn board_error(error: BoardError) -> PyErr {
     exceptions::BoardError::new_err(message(&error))
 }
 
-/// Returns the `OSError` for a file, with its name.
-pub fn file_error(path: &Path, error: &io::Error) -> PyErr {
-    match error.raw_os_error() {
-        // Python chooses the class by the number.
-        Some(number) => {
-            let text = error.to_string();
-            let reason = text.split(" (os error").next().unwrap_or_default().to_owned();
-            PyOSError::new_err((number, reason, path.as_os_str().to_owned()))
-        }
-        None => PyOSError::new_err(format!("{}: {error}", path.display())),
+/// Returns the message for a rulesheet that cannot be read. `known` are names that the user may have meant.
+pub fn unread_rulesheet<'a>(path: &Path, error: &io::Error, known: impl IntoIterator<Item = &'a str>) -> String {
+    let name = path.to_string_lossy();
+    let name = excerpt(&name);
+    let similar = nearest(&name, known).map_or(String::new(), |name| format!("; did you mean `{name}`?"));
+    format!("{name}: cannot read the rulesheet: {error}; sternhalma.ggp.games() has the built-in ones{similar}")
+}
+
+/// Returns the exception for a rulesheet that cannot be read.
+pub fn rulesheet_file_error(path: &Path, error: &io::Error) -> PyErr {
+    let text = unread_rulesheet(path, error, GAMES.iter().map(|game| game.name));
+    match error.kind() {
+        io::ErrorKind::NotFound => exceptions::RulesheetNotFound::new_err(text),
+        _ => exceptions::RulesheetFileError::new_err(text),
     }
 }
 

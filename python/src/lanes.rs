@@ -3,7 +3,6 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArrayDyn, PyReadwriteArray2, PyReadwriteArrayDyn};
-use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -117,7 +116,7 @@ impl CheckersLanes {
         if lanes.len() != states.len() {
             let (expected, found) = (lanes.len(), states.len());
             let text = format!("expected {expected} rows, one per lane of the mask, got {found}");
-            return Err(PyValueError::new_err(text));
+            return Err(exceptions::ArgumentError::new_err(text));
         }
         self.change(py, |number, lane, row| {
             if let Ok(place) = lanes.binary_search(&number) {
@@ -127,7 +126,7 @@ impl CheckersLanes {
     }
 
     fn table(&self) -> PyResult<&DataTable> {
-        self.table.as_deref().ok_or_else(|| PyValueError::new_err("the environment has no table"))
+        self.table.as_deref().ok_or_else(|| exceptions::ArgumentError::new_err("the environment has no table"))
     }
 }
 
@@ -149,7 +148,9 @@ impl CheckersLanes {
         let board = board.0.for_two().map_err(board_error)?;
         let table = table.map(Table::get).transpose()?;
         if let Some(other) = table.as_ref().map(|table| table.board()).filter(|&other| other != board) {
-            return Err(PyValueError::new_err(format!("the table is of {other}, and the environment of {board}")));
+            return Err(exceptions::ArgumentError::new_err(format!(
+                "the table is of {other}, and the environment of {board}"
+            )));
         }
         let setup = GameSetup { board, rules: parse_rules(rules)?, ply_limit };
         let mut game = RewardedGame::new(ChineseCheckers::of(setup, Filter::All));
@@ -249,7 +250,9 @@ impl CheckersLanes {
             let data = position.game.position(&position.state);
             self.game.game().state(&data).ok_or_else(|| {
                 let (found, board) = (position.game.board(), self.game.game().board());
-                PyValueError::new_err(format!("row {row}: the position is of {found}, and the environment of {board}"))
+                exceptions::ArgumentError::new_err(format!(
+                    "row {row}: the position is of {found}, and the environment of {board}"
+                ))
             })
         });
         self.set(py, &mask, &states.collect::<PyResult<Vec<_>>>()?)
@@ -289,7 +292,8 @@ impl CheckersLanes {
     /// Returns the position string of a lane.
     fn position(&self, lane: usize) -> PyResult<String> {
         let lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
-        let lane = lanes.get(lane).ok_or_else(|| PyIndexError::new_err(format!("there is no lane {lane}")))?;
+        let lane =
+            lanes.get(lane).ok_or_else(|| exceptions::IndexOutOfRange::new_err(format!("there is no lane {lane}")))?;
         Ok(self.game.game().position(lane.state()).to_string())
     }
 

@@ -4,6 +4,7 @@
 //! convert arguments to these arrays, and document the interface.
 #![deny(unsafe_code)]
 
+mod arguments;
 mod batch;
 mod board;
 mod build;
@@ -40,7 +41,7 @@ mod _native {
     #[pymodule_export]
     use crate::rulesheet::{Game, GameState, check, games, read_rulesheet};
     #[pymodule_export]
-    use crate::table::{Table, open};
+    use crate::table::{Table, open, tables};
     #[pymodule_export]
     use crate::tournament::tournament;
     #[pymodule_export]

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
-use pyo3::exceptions::{PyRuntimeWarning, PyValueError};
+use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use sternhalma_data::{RuleSet, Side};
@@ -18,7 +18,8 @@ use sternhalma_engine::{
 use sternhalma_ggp::messages::shorten_quotes;
 use sternhalma_ggp::{Game, Limits, MemoryBudget};
 
-use crate::board::Board;
+use crate::arguments::{Argument, refused};
+use crate::board::{Board, svg_of};
 use crate::errors::{board_error, exceptions, message};
 use crate::states::parse_player;
 use crate::table::{PlayerTable, player_distances};
@@ -79,27 +80,8 @@ impl Position {
         found.map_err(|error| exceptions::NotationError::new_err(message(&error)))
     }
 
-    /// Plays a legal action.
-    fn push(&mut self, action: Action) {
-        self.game.play_action(&mut self.state, action);
-        self.played.push(&self.game, &self.state);
-        self.actions.push(action);
-    }
-
-    fn legal(&self) -> Vec<Action> {
-        let mut actions = Vec::new();
-        if self.outcome().is_none() {
-            self.game.legal(&self.state, self.state.player() as usize, &mut actions);
-        }
-        actions
-    }
-}
-
-#[pymethods]
-impl Position {
-    #[new]
-    #[pyo3(signature = (text = "startpos", *, board = None, ply_limit = 1000, rules = "blocked-goal"))]
-    fn new(text: &str, board: Option<&Board>, ply_limit: u32, rules: &str) -> PyResult<Position> {
+    /// Returns the position of a text.
+    fn parse(text: &str, board: Option<Board>, ply_limit: u32, rules: &str) -> PyResult<Position> {
         let rules = parse_rules(rules)?;
         let wrong = |error: String| exceptions::NotationError::new_err(error);
         let position: sternhalma_data::Position = match (text.trim(), board) {
@@ -121,6 +103,40 @@ impl Position {
         let state = state.ok_or_else(|| wrong("both armies need the same number of pieces".to_owned()))?;
         let played = Repetitions::new(&game, &state);
         Ok(Position { game, state, start: state, actions: Vec::new(), played })
+    }
+
+    /// Plays a legal action.
+    fn push(&mut self, action: Action) {
+        self.game.play_action(&mut self.state, action);
+        self.played.push(&self.game, &self.state);
+        self.actions.push(action);
+    }
+
+    fn legal(&self) -> Vec<Action> {
+        let mut actions = Vec::new();
+        if self.outcome().is_none() {
+            self.game.legal(&self.state, self.state.player() as usize, &mut actions);
+        }
+        actions
+    }
+}
+
+#[pymethods]
+impl Position {
+    #[new]
+    #[pyo3(
+        signature = (
+            text = Argument("startpos"), *, board = None, ply_limit = Argument(1000), rules = Argument("blocked-goal")
+        ),
+        text_signature = "(text='startpos', *, board=None, ply_limit=1000, rules='blocked-goal')"
+    )]
+    fn new(
+        text: Argument<&str>,
+        board: Option<Argument<Board>>,
+        ply_limit: Argument<u32>,
+        rules: Argument<&str>,
+    ) -> PyResult<Position> {
+        Position::parse(text.0, board.map(|board| board.0), ply_limit.0, rules.0)
     }
 
     /// The board and the number of pieces of an army.
@@ -153,6 +169,12 @@ impl Position {
         self.game.rules().option_name()
     }
 
+    /// The text of the last move that `play` has made, or `None` if it has made none.
+    #[getter]
+    fn last_move(&self) -> Option<String> {
+        self.actions.last().map(|&action| action_text(self.game.geometry(), action))
+    }
+
     /// The result: "x" or "o" has won, "draw", or `None` while the game goes on.
     #[getter]
     fn result(&self) -> Option<&'static str> {
@@ -164,8 +186,8 @@ impl Position {
     }
 
     /// Returns the cells of a player's pieces, as uint8.
-    fn cells<'py>(&self, py: Python<'py>, player: &str) -> PyResult<Bound<'py, PyArray1<u8>>> {
-        let army = self.state.army(parse_player(player)?);
+    fn cells<'py>(&self, py: Python<'py>, player: Argument<&str>) -> PyResult<Bound<'py, PyArray1<u8>>> {
+        let army = self.state.army(parse_player(player.0)?);
         Ok(PyArray1::from_iter(py, army.iter().map(|cell| cell.index() as u8)))
     }
 
@@ -187,17 +209,25 @@ impl Position {
     fn play(&self, r#move: &Bound<'_, PyAny>) -> PyResult<Position> {
         let wrong = |error: String| exceptions::NotationError::new_err(error);
         let action = if let Ok(text) = r#move.cast::<PyString>() {
-            self.action(&text.to_cow()?)?
+            self.action(&text.to_string_lossy())?
         } else {
             self.check_repetition()?;
-            let cells: Vec<usize> = r#move.extract()?;
-            let is_it = |action: &Action| action.is_some_and(|mv| cells == [mv.from.index(), mv.to.index()]);
+            let cells: Vec<i64> = r#move
+                .extract()
+                .map_err(|_| refused(r#move, "a move as a text, or as a source and a destination", false))?;
+            let is_it =
+                |action: &Action| action.is_some_and(|mv| cells == [mv.from, mv.to].map(|cell| cell.index() as i64));
             let found = self.legal().into_iter().find(is_it);
             found.ok_or_else(|| wrong(format!("{cells:?} is not a legal move of {}", self.__str__())))?
         };
         let mut next = self.clone();
         next.push(action);
         Ok(next)
+    }
+
+    /// Returns a picture of the position with its last move, as `sternhalma.draw` draws it.
+    fn _repr_svg_<'py>(slf: &Bound<'py, Position>) -> PyResult<Bound<'py, PyAny>> {
+        svg_of(slf.as_any())
     }
 
     fn __str__(&self) -> String {
@@ -238,7 +268,7 @@ impl Position {
 /// Returns a pickled position: the first position, the rules, and the moves.
 #[pyfunction]
 pub fn restore_position(start: &str, ply_limit: u32, rules: &str, moves: Vec<String>) -> PyResult<Position> {
-    let mut position = Position::new(start, None, ply_limit, rules)?;
+    let mut position = Position::parse(start, None, ply_limit, rules)?;
     for text in moves {
         let action = position.action(&text)?;
         position.push(action);
@@ -263,7 +293,7 @@ pub fn removal_notice(text: &str) -> Option<String> {
 pub fn check_open(position: &Position) -> PyResult<()> {
     match position.outcome() {
         None => Ok(()),
-        Some(_) => Err(PyValueError::new_err("the game is over")),
+        Some(_) => Err(exceptions::ArgumentError::new_err("the game is over")),
     }
 }
 
@@ -277,7 +307,7 @@ pub fn search_limits(
     /// The longest search, in seconds.
     const LONGEST: f64 = 1e9;
     if seconds.is_some_and(|seconds| !(0.0..=LONGEST).contains(&seconds)) {
-        return Err(PyValueError::new_err(format!("seconds: expected a number from 0 to {LONGEST}")));
+        return Err(exceptions::ArgumentError::new_err(format!("seconds: expected a number from 0 to {LONGEST}")));
     }
     Ok(Limits { playouts, expansions: nodes, depth, time: seconds.map(Duration::from_secs_f64) })
 }
@@ -348,8 +378,9 @@ impl Player {
             );
             PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &CString::new(text)?, 2)?;
         }
-        let refused =
-            |reason: &dyn std::error::Error| PyValueError::new_err(shorten_quotes(&format!("{text}: {reason}")));
+        let refused = |reason: &dyn std::error::Error| {
+            exceptions::ArgumentError::new_err(shorten_quotes(&format!("{text}: {reason}")))
+        };
         let prepared = config.prepare(setup, Some(&distances)).map_err(|error| refused(&error))?;
         let player = prepared.start(&budget).map_err(|error| refused(&error))?;
         let text = text.to_owned();
@@ -379,15 +410,20 @@ impl Player {
                 )
             };
             let (expected, found) = (text(self.prepared.setup()), text(position.game.setup()));
-            return Err(PyValueError::new_err(format!("the player is of {expected}, and the position of {found}")));
+            return Err(exceptions::ArgumentError::new_err(format!(
+                "the player is of {expected}, and the position of {found}"
+            )));
         }
         check_open(position)?;
         let limits = search_limits(playouts, nodes, depth, seconds)?;
         let config = self.prepared.config();
         if !config.ends_by(&limits) {
-            let search = config.search_name();
-            let text = format!("a search by {search} does not end by these limits; give nodes, playouts or seconds");
-            return Err(PyValueError::new_err(text));
+            let (search, other) =
+                (config.search_name(), if matches!(config, Config::Pvs(_)) { "depth" } else { "playouts" });
+            let text = format!(
+                "a search by {search} does not end without a limit: give nodes=10000, {other}= or seconds=, for example"
+            );
+            return Err(exceptions::ArgumentError::new_err(text));
         }
         let found = run_until_stopped(py, |stop| {
             let mut player = self.player.lock().unwrap_or_else(PoisonError::into_inner);

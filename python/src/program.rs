@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sternhalma_engine::arena::ExternalCommand;
 use sternhalma_engine::external::{ExternalPlayer, ProgramCommand};
@@ -54,9 +53,9 @@ pub fn program_error(command: &str, fault: &Fault) -> PyErr {
 /// Returns a number of seconds as a duration.
 pub fn patience_of(seconds: f64) -> PyResult<Duration> {
     let valid = (0.0..=LONGEST).contains(&seconds);
-    valid
-        .then(|| Duration::from_secs_f64(seconds))
-        .ok_or_else(|| PyValueError::new_err(format!("patience: expected 0 to {LONGEST} seconds, got {seconds}")))
+    valid.then(|| Duration::from_secs_f64(seconds)).ok_or_else(|| {
+        exceptions::ArgumentError::new_err(format!("patience: expected 0 to {LONGEST} seconds, got {seconds}"))
+    })
 }
 
 #[pymethods]
@@ -113,12 +112,14 @@ impl Program {
         check_open(position)?;
         let limits = search_limits(playouts, nodes, depth, seconds)?;
         if limits == Default::default() {
-            return Err(PyValueError::new_err("specify at least one limit: playouts, nodes, depth or seconds"));
+            return Err(exceptions::ArgumentError::new_err(
+                "specify at least one limit: playouts, nodes, depth or seconds",
+            ));
         }
         let (game, state) = (&position.game, &position.state);
         let found = run_until_stopped(py, |stop| {
             let mut player = self.player.lock().unwrap_or_else(PoisonError::into_inner);
-            let player = player.as_mut().ok_or_else(|| PyValueError::new_err("the program is closed"))?;
+            let player = player.as_mut().ok_or_else(|| exceptions::ClosedError::new_err("the program is closed"))?;
             let role = state.player() as usize;
             let request = Request { role, limits, clocks: &[None, None], patience: self.patience, stop };
             let begun = player.begin_game(game, state, self.seed, stop);

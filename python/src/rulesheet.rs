@@ -7,7 +7,6 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use numpy::{PyArray1, PyReadonlyArray1};
-use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use rand::SeedableRng;
 use rayon::prelude::*;
@@ -18,7 +17,7 @@ use sternhalma_ggp::policy::{PolicyGame, SearchTask};
 use sternhalma_ggp::util::FluentSet;
 use sternhalma_ggp::{Game as _, Limits, MemoryBudget, Policy, Rng, SearchResult, Turn, derive_seed};
 
-use crate::errors::{exceptions, file_error, message};
+use crate::errors::{exceptions, message, rulesheet_file_error};
 use crate::work::{run_until_stopped, with_threads};
 
 /// The number of playouts with one seed.
@@ -54,10 +53,10 @@ pub fn games() -> BTreeMap<&'static str, &'static str> {
     GAMES.iter().map(|game| (game.name, game.text)).collect()
 }
 
-/// Reads the text of a rulesheet.
+/// Reads the text of a rulesheet: of a file, or of a rulesheet of this project by its name.
 #[pyfunction]
 pub fn read_rulesheet(path: PathBuf) -> PyResult<String> {
-    sternhalma_ggp::messages::read_text(&path).map_err(|error| file_error(&path, &error))
+    sternhalma_ggp::gdl::read_rulesheet(&path).map_err(|error| rulesheet_file_error(&path, &error))
 }
 
 /// A rulesheet that is ready to be played.
@@ -81,7 +80,11 @@ impl Game {
     /// Returns the number of a role.
     fn check_role(&self, role: usize) -> PyResult<usize> {
         let roles = self.network().roles.len();
-        if role < roles { Ok(role) } else { Err(PyValueError::new_err(format!("there is no role {role} of {roles}"))) }
+        if role < roles {
+            Ok(role)
+        } else {
+            Err(exceptions::ArgumentError::new_err(format!("there is no role {role} of {roles}")))
+        }
     }
 }
 
@@ -131,7 +134,7 @@ impl Game {
         let row = row.as_slice()?;
         let fluents = self.network().fluents.len();
         if row.len() != fluents {
-            return Err(PyValueError::new_err(format!("expected {fluents} fluents, got {}", row.len())));
+            return Err(exceptions::ArgumentError::new_err(format!("expected {fluents} fluents, got {}", row.len())));
         }
         let fluents = FluentSet::of(&row.iter().map(|&value| value != 0).collect::<Vec<_>>());
         Ok(GameState { game: self.game.clone(), state: self.game.state_from(&fluents) })
@@ -165,7 +168,7 @@ impl Game {
             with_threads(threads, play_all)
         })?;
         let parts = parts.map_err(|error: LanesError| match error {
-            LanesError::OutOfMemory { .. } => PyMemoryError::new_err(error.to_string()),
+            LanesError::OutOfMemory { .. } => exceptions::OutOfMemory::new_err(error.to_string()),
             error => exceptions::RulesheetError::new_err(message(&error)),
         })?;
         let scores: Vec<u8> = parts.iter().flat_map(|part| part.scores.iter().copied()).collect();
@@ -190,16 +193,20 @@ impl Game {
     ) -> PyResult<FoundMove> {
         let role = self.check_role(role)?;
         if !Arc::ptr_eq(&self.game, &state.game) {
-            return Err(PyValueError::new_err("the state is of another game; game.state(state.row) makes it again"));
+            return Err(exceptions::ArgumentError::new_err(
+                "the state is of another game; game.state(state.row) makes it again",
+            ));
         }
         if self.game.is_terminal(&state.state) {
-            return Err(PyValueError::new_err("the match is over"));
+            return Err(exceptions::ArgumentError::new_err("the match is over"));
         }
         let policy: Policy = policy.parse().map_err(|error| exceptions::NotationError::new_err(message(&error)))?;
         let time = seconds.map(Duration::try_from_secs_f64).transpose();
-        let time = time.map_err(|_| PyValueError::new_err("seconds: expected a number of 0 or more"))?;
+        let time = time.map_err(|_| exceptions::ArgumentError::new_err("seconds: expected a number of 0 or more"))?;
         if playouts.is_none() && time.is_none() && policy != Policy::Random {
-            return Err(PyValueError::new_err("expected a limit: playouts or seconds"));
+            return Err(exceptions::ArgumentError::new_err(
+                "a search does not end without a limit: give playouts=1000 or seconds=, for example",
+            ));
         }
         let limits = Limits { playouts, time, ..Limits::default() };
         let policy = policy.within(&MemoryBudget::new(memory));
@@ -297,7 +304,7 @@ impl GameState {
         }
         if joint.len() != roles.len() {
             let text = format!("expected a move of each of the {} roles, got {}", roles.len(), joint.len());
-            return Err(PyValueError::new_err(text));
+            return Err(exceptions::ArgumentError::new_err(text));
         }
         let mut moves = Vec::new();
         for (role, text) in joint.iter().enumerate() {

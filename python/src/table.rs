@@ -1,22 +1,23 @@
 //! Distance tables.
 
 use std::ffi::CString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1};
-use pyo3::exceptions::{PyOverflowError, PyRuntimeWarning, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyRuntimeWarning};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use sternhalma_builder::{check_memory, total_memory};
-use sternhalma_data::table::{Coverage, TablesDir, find_table, tables_dir};
+use sternhalma_data::table::{Coverage, TableFile, TablesDir, find_table, parse_table_name, tables_dir};
 use sternhalma_data::{
-    Board as DataBoard, Distance, DistanceStream, Encoding, Probe, ProbedState, State, Table as DataTable, TableError,
-    TableOptions,
+    Board as DataBoard, Distance, DistanceStream, Encoding, Prefix, Probe, ProbedState, State, Table as DataTable,
+    TableError, TableOptions,
 };
 use sternhalma_engine::Distances;
-use sternhalma_ggp::messages::excerpt;
+use sternhalma_ggp::messages::{excerpt, nearest};
 
+use crate::arguments::{Argument, refused};
 use crate::batch::{Batch, States};
 use crate::board::Board;
 use crate::errors::{exceptions, message, table_error};
@@ -58,7 +59,9 @@ pub fn player_distances(board: DataBoard, table: Option<&PlayerTable>, is_needed
         Some(PlayerTable::Word(word)) if word == ESTIMATE => Ok(Distances::estimated(board)),
         Some(PlayerTable::Word(word)) => {
             let word = excerpt(word);
-            Err(PyValueError::new_err(format!("table: expected a Table, {ESTIMATE:?} or None, got {word:?}")))
+            Err(exceptions::ArgumentError::new_err(format!(
+                "table: expected a Table, {ESTIMATE:?} or None, got {word:?}"
+            )))
         }
         None if is_needed => found_distances(board),
         None => Ok(Distances::estimated(board)),
@@ -76,11 +79,12 @@ fn found_distances(board: DataBoard) -> PyResult<Distances> {
         texts.try_for_each(|text| PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &CString::new(text)?, 2))
     })?;
     let missing = || {
-        let (side, pieces, dir) = (board.size(), board.pieces(), dir.display());
+        let call = build_call(Prefix::whole(board), Encoding::Byte);
         exceptions::TableNotFound::new_err(format!(
-            "these players need a distance table of {board}, and {dir} does not have a complete one; \
-             sternhalma.build(board=sternhalma.Board({side}, {pieces})) builds one, and table={ESTIMATE:?} plays with \
-             estimated distances"
+            "these players need a distance table of {board}, and {} does not have a complete one; {call} builds one, and \
+             table={ESTIMATE:?} plays with estimated distances{}",
+            dir.display(),
+            existing(&table_names(&dir))
         ))
     };
     // As on the command line, as much of the table as fits in a quarter of the memory is loaded, if it is available.
@@ -91,14 +95,76 @@ fn found_distances(board: DataBoard) -> PyResult<Distances> {
     Ok(Distances::new(Arc::new(table.with_loading(options).map_err(table_error)?)))
 }
 
+/// Returns the call that builds a table.
+fn build_call(prefix: Prefix, encoding: Encoding) -> String {
+    let board = prefix.board();
+    let within = if prefix.is_whole() { String::new() } else { format!(", within={}", prefix.within()) };
+    let encoding = if encoding == Encoding::Byte { String::new() } else { format!(", encoding=\"{encoding}\"") };
+    format!("sternhalma.build(board=sternhalma.Board({}, {}){within}{encoding})", board.size(), board.pieces())
+}
+
+/// Returns the names of the tables in a directory.
+fn table_names(dir: &Path) -> Vec<String> {
+    TablesDir::new(dir).files().unwrap_or_default().into_iter().map(|(name, _)| name).collect()
+}
+
+/// Lists existing tables, as a clause that begins with `; `, or returns nothing if there are none.
+fn existing(names: &[String]) -> String {
+    if names.is_empty() { String::new() } else { format!("; the tables there are {}", names.join(", ")) }
+}
+
+/// Returns what a user can do who named a table that does not exist, as a clause that begins with `; `.
+fn advice_for_name(name: &str, dir: &Path) -> String {
+    let names = table_names(dir);
+    let build = match parse_table_name(name.strip_suffix(".sht").unwrap_or(name)) {
+        Some((prefix, encoding)) => format!("; {} builds it", build_call(prefix, encoding)),
+        None => match nearest(name, names.iter().map(String::as_str)) {
+            Some(similar) => return format!("; did you mean {similar:?}?"),
+            None => "; sternhalma.build(board=...) builds tables".to_owned(),
+        },
+    };
+    build + &existing(&names)
+}
+
+/// A file of the tables directory: the name, the path, the contents of its table, and the reason why it has none.
+type FileRow = (String, PathBuf, Option<Contents>, Option<String>);
+
+/// The contents of a table: the board, the cells and the states that it covers, the encoding, whether it is mirrored,
+/// the length of the file, the largest distance, and the largest proven one.
+type Contents = (Board, usize, u64, String, bool, u64, u8, Option<u32>);
+
+/// Returns the files of the tables directory, ordered by name.
+#[pyfunction]
+pub fn tables(py: Python<'_>) -> PyResult<Vec<FileRow>> {
+    let row = |file: TableFile| {
+        let (contents, error) = match file.table {
+            Ok(table) => (Some(contents(&table)), None),
+            Err(error) => (None, Some(message(&error))),
+        };
+        (file.name, file.path, contents, error)
+    };
+    let Some(dir) = tables_dir() else { return Ok(Vec::new()) };
+    let files = py.detach(|| TablesDir::new(dir).list()).map_err(table_error)?;
+    Ok(files.into_iter().map(row).collect())
+}
+
+fn contents(table: &DataTable) -> Contents {
+    let (prefix, encoding) = (table.prefix(), table.encoding().to_string());
+    let (within, mirrored) = (prefix.within(), table.spec().mirrored);
+    let (bytes, farthest) = (table.file_bytes(), table.max_distance().0);
+    (Board(prefix.board()), within, prefix.states(), encoding, mirrored, bytes, farthest, table.proven_depth())
+}
+
 /// Opens a table by its path or its name.
 #[pyfunction]
 #[pyo3(signature = (path, *, checked, load_budget))]
 pub fn open(py: Python<'_>, path: PathBuf, checked: bool, load_budget: u64) -> PyResult<Table> {
     let found = match tables_dir() {
         Some(dir) => find_table(&dir, &path).ok_or_else(|| {
+            let advice = advice_for_name(&path.to_string_lossy(), &dir);
             let (file, dir) = (path.display(), dir.display());
-            exceptions::TableNotFound::new_err(format!("{file}: there is no such file, neither here nor in {dir}"))
+            let text = format!("{file}: there is no such file, neither here nor in {dir}{advice}");
+            exceptions::TableNotFound::new_err(text)
         })?,
         None => path.clone(),
     };
@@ -120,7 +186,7 @@ impl Table {
     /// Returns the table, if it is open.
     pub fn get(&self) -> PyResult<Arc<DataTable>> {
         let table = self.table.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        table.ok_or_else(|| PyValueError::new_err("the table is closed"))
+        table.ok_or_else(|| exceptions::ClosedError::new_err("the table is closed"))
     }
 
     /// Returns whether no block needs a comparison with its checksum for a look-up of `count` states. Look-ups of many
@@ -162,7 +228,7 @@ impl Table {
         let board = table.board();
         let side = parse_player(player)?;
         if let Ok(text) = value.cast::<PyString>() {
-            return board.parse_state(&text.to_cow()?, side).map_err(|error| notation_error(&error));
+            return board.parse_state(&text.to_string_lossy(), side).map_err(|error| notation_error(&error));
         }
         let no_state = || exceptions::NotCovered::new_err(format!("no state of {board} has rank {value}"));
         match value.extract::<u64>() {
@@ -173,11 +239,9 @@ impl Table {
         }
         let mut cells = [0; 16];
         let mut count = 0;
-        for cell in
-            value.try_iter().map_err(|_| PyTypeError::new_err("expected a rank, a text or the cells of a state"))?
-        {
-            let cell = cell?;
-            let number: i64 = cell.extract()?;
+        let no_cells = |_| refused(value, "a rank, a text or the cells of a state", false);
+        for cell in value.try_iter().map_err(no_cells)? {
+            let number: i64 = cell?.extract().map_err(no_cells)?;
             let valid = u8::try_from(number).map_err(|_| {
                 exceptions::StateError::new_err(format!("the board {0}x{0} has no cell {number}", board.size()))
             })?;
@@ -316,9 +380,9 @@ impl Table {
         self.look_up(py, &table, States::Cells(reader, cells.as_slice()?), missing, threads, out)
     }
 
-    #[pyo3(signature = (state, player = "x"))]
-    fn distance(&self, state: &Bound<'_, PyAny>, player: &str) -> PyResult<u8> {
-        Ok(Table::probed(&*self.get()?, state, player)?.1.0)
+    #[pyo3(signature = (state, player = Argument("x")), text_signature = "($self, state, player='x')")]
+    fn distance(&self, state: &Bound<'_, PyAny>, player: Argument<&str>) -> PyResult<u8> {
+        Ok(Table::probed(&*self.get()?, state, player.0)?.1.0)
     }
 
     /// Returns the moves of states, which are rows of cells in board order, best first.
@@ -393,7 +457,7 @@ impl Table {
         let table = self.get()?;
         let out = out.as_slice_mut()?;
         let end = first.checked_add(out.len() as u64).filter(|&end| end <= table.prefix().states());
-        let end = end.ok_or_else(|| PyValueError::new_err("the ranks are not in the table"))?;
+        let end = end.ok_or_else(|| exceptions::ArgumentError::new_err("the ranks are not in the table"))?;
         py.detach(|| DistanceStream::new(&table, first..end)?.read(out)).map_err(table_error)
     }
 }

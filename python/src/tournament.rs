@@ -4,7 +4,6 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sternhalma_builder::thread_count;
 use sternhalma_data::RuleSet;
@@ -15,12 +14,12 @@ use sternhalma_ggp::arena::{
     ArenaError, Backend, Budget, Entrant, GameLog, GameRecord, Openings, Origin, Pairings, RulesEngine, Schedule,
     Standings, TimeControl, Tournament, TournamentSpec, check_policies, rules_backend, rulesheet_errors,
 };
-use sternhalma_ggp::gdl::{Rulesheet, read_rulesheet};
-use sternhalma_ggp::messages::{excerpt, shorten_quotes, suggestion};
+use sternhalma_ggp::gdl::{GAMES, Rulesheet, read_rulesheet};
+use sternhalma_ggp::messages::{excerpt, shorten_quotes};
 use sternhalma_ggp::{MemoryBudget, Policy};
 
 use crate::board::Board;
-use crate::errors::{board_error, exceptions, message};
+use crate::errors::{board_error, exceptions, message, unread_rulesheet};
 use crate::play::{Player, parse_rules};
 use crate::program::{Program, patience_of, program_error};
 use crate::results::{Results, log_error};
@@ -112,7 +111,7 @@ impl Contender {
 impl Arguments {
     fn budget(&self) -> PyResult<Budget> {
         let time = self.clock.as_deref().map(str::parse::<TimeControl>).transpose();
-        let time = time.map_err(|error| PyValueError::new_err(message(&error)))?;
+        let time = time.map_err(|error| exceptions::ArgumentError::new_err(message(&error)))?;
         let (nodes, playouts, depth) = (self.nodes, self.playouts, self.depth);
         Ok(Budget { nodes, playouts, depth, movetime: self.milliseconds, time })
     }
@@ -165,10 +164,10 @@ impl Arguments {
 
     fn rules_backend(&self, path: &Path, schedule: &Schedule, memory: &MemoryBudget) -> PyResult<Box<dyn Backend>> {
         let place = |text: String| wrong(format!("{}: {text}", excerpt(&path.to_string_lossy())));
+        let names = RuleSet::OPTION_NAMES.into_iter().chain(GAMES.iter().map(|game| game.name));
         let text = read_rulesheet(path).map_err(|error| {
-            let name = path.to_string_lossy();
-            let similar = suggestion(&name, "rule sets", RuleSet::OPTION_NAMES);
-            place(format!("cannot read the rulesheet: {error}{similar}"))
+            let sets = RuleSet::OPTION_NAMES.join(" and ");
+            wrong(format!("{}; the rule sets are {sets}", unread_rulesheet(path, &error, names)))
         })?;
         let sheet = Rulesheet::parse(&text).map_err(|error| place(message(&error)))?;
         let engine = match (self.engine.as_str(), self.lock_step) {

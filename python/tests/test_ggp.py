@@ -47,14 +47,15 @@ def test_findings_are_those_of_the_command_line(sternhalma: Run, tmp_path: Path)
 
 
 def test_rulesheets_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"No such file or directory: 'no/such/file.kif'"):
+    with pytest.raises(sh.RulesheetNotFound, match=r"no/such/file.kif: cannot read the rulesheet: No such file"):
         ggp.Game.open("no/such/file.kif")
-    with pytest.raises(IsADirectoryError, match=re.escape(str(tmp_path))):
+    with pytest.raises(sh.RulesheetFileError, match=re.escape(str(tmp_path))):
         ggp.Game.open(tmp_path)
     latin = tmp_path / "latin.kif"
     latin.write_bytes(b"(role \xe9)")
     with pytest.raises(OSError, match=r"latin.kif: "):
         ggp.Game.open(latin)
+    assert ggp.Game.open("tic-tac-toe").text == ggp.Game.open("tic-tac-toe.kif").text == ggp.games()["tic-tac-toe"]
     for wrong in ["", "(", ")", "x", "\0", "(role a)" * 3, "(<= a a)", "é" * 100]:
         with pytest.raises(sh.RulesheetError):
             ggp.Game(wrong)

@@ -115,13 +115,13 @@ def test_wrong_positions_and_moves_are_refused() -> None:
     with pytest.raises(sh.BoardError):
         sh.Position(board=sh.Board(3, 6))
     position = sh.Position()
-    illegal: list[Any] = ["a1-i9", "pass", "", (0, 80), (0,), (0, 1, 2)]
+    illegal: list[Any] = ["a1-i9", "pass", "", (0, 80), (0,), (0, 1, 2), (-1, 2)]
     for move in illegal:
         with pytest.raises(sh.NotationError):
             position.play(move)
-    no_moves: list[Any] = [None, 5, ("a", "b"), (-1, 2)]
+    no_moves: list[Any] = [None, 5, ("a", "b"), (0, 2**70)]
     for wrong in no_moves:
-        with pytest.raises((TypeError, OverflowError)):
+        with pytest.raises(sh.ArgumentTypeError, match="expected a move as a text"):
             position.play(wrong)
     with pytest.raises(sh.NotationError, match="player"):
         position.cells("z")
@@ -189,7 +189,7 @@ def test_players_find_their_table_or_are_refused(tables: dict[str, sh.Table], tm
     for call in calls:
         with pytest.raises(sh.TableNotFound, match=r"sternhalma\.build\(board=sternhalma\.Board\(5, 6\)\) builds one"):
             call()
-    with pytest.raises(ValueError, match=r'expected a Table, "estimate" or None, got "guess"'):
+    with pytest.raises(ValueError, match="expected a Table, 'estimate' or None, got 'guess'"):
         sh.Player("sternhalma", board=BOARD, table="guess")  # type: ignore[arg-type]
     sh.build(board=BOARD)
     expected = sh.Player("sternhalma", board=BOARD, table=tables["byte"]).think(position, nodes=500)
@@ -207,7 +207,7 @@ def test_wrong_limits_and_players_are_refused() -> None:
     for limits in [{}, {"playouts": 5}, {"seconds": -1.0, "depth": 1}, {"seconds": float("nan"), "depth": 1}]:
         with pytest.raises(ValueError):
             player.think(position, **limits)  # type: ignore[arg-type]
-    with pytest.raises(OverflowError):
+    with pytest.raises(sh.ArgumentError, match="nodes: expected 0 or more, got -1"):
         player.think(position, nodes=-1)
     with pytest.raises(ValueError, match="lines"):
         player.analyse(position, 0, nodes=5)

@@ -366,5 +366,23 @@ def test_states_at_a_distance_and_random_ones(tables: dict[str, sh.Table], stern
         assert byte.format(byte.unrank(drawn)).tolist() == [line.split('"')[1] for line in lines.splitlines()[1:]]
     assert len(byte.sample(10_000_000)) == byte.states and byte.sample(0).shape == (0,)
     for wrong in [-1, 256]:
-        with pytest.raises(ValueError, match="distance: expected a number from 0 to 255"):
+        with pytest.raises(ValueError, match="distance: expected 0 to 255"):
             byte.states_at(wrong)
+
+
+def test_the_tables_of_the_directory_are_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tables: dict[str, sh.Table]
+) -> None:
+    monkeypatch.setenv("STERNHALMA_TABLES", str(tmp_path / "absent"))
+    assert sh.tables() == []
+    monkeypatch.setenv("STERNHALMA_TABLES", str(tmp_path))
+    sh.build(board=sh.Board(5, 3)).close()
+    sh.convert(tables["prefix"], tmp_path / "part.sht", "mod3").close()
+    (tmp_path / "broken.sht").write_bytes(b"no table")
+    whole, broken, part = sh.tables()
+    assert whole[:6] == ("5x5-3", str(tmp_path / "5x5-3.sht"), sh.Board(5, 3), 25, 2300, "byte")
+    with sh.open(whole.name) as table:
+        assert whole[6:] == (table.mirrored, table.file_bytes, table.max_distance, table.exact_to, None)
+    assert (part.name, part.board, part.within, part.encoding) == ("part", sh.Board(5, 6), 19, "mod3")
+    assert part.exact_to == tables["prefix"].exact_to and part.states == tables["prefix"].states
+    assert broken.board is None and broken.states is None and "broken.sht" in str(broken.error)

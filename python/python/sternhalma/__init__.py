@@ -6,18 +6,29 @@ The modules `ggp` and `rl` have rulesheets of any game and vectorised environmen
 from . import ggp, rl
 from ._board import Moves, format, format_moves, moves, parse, rank, unrank
 from ._build import Plan, build, compare, contents_checksum, convert, plan, verify
+from ._draw import Drawing, draw
 from ._errors import (
+    ArgumentError,
+    ArgumentTypeError,
     BoardError,
     BuildError,
+    CallError,
+    ClosedError,
+    CopyError,
     DamagedTable,
+    FileError,
     IllegalAction,
+    IndexOutOfRange,
     LogError,
     LogNotFound,
+    MissingPackage,
     NotationError,
     NotCovered,
     OutOfMemory,
     ProgramError,
     RulesheetError,
+    RulesheetFileError,
+    RulesheetNotFound,
     StateError,
     SternhalmaError,
     TableError,
@@ -28,18 +39,27 @@ from ._errors import (
 from ._native import Board, Position, __version__
 from ._play import Player, Search, players
 from ._program import Program
-from ._table import OUTSIDE, Table, TableMoves, open
+from ._table import OUTSIDE, Table, TableFile, TableMoves, open, tables
 from ._tournament import Results, read_log, read_logs, tournament
 
 __all__ = [
     "OUTSIDE",
+    "ArgumentError",
+    "ArgumentTypeError",
     "Board",
     "BoardError",
     "BuildError",
+    "CallError",
+    "ClosedError",
+    "CopyError",
     "DamagedTable",
+    "Drawing",
+    "FileError",
     "IllegalAction",
+    "IndexOutOfRange",
     "LogError",
     "LogNotFound",
+    "MissingPackage",
     "Moves",
     "NotCovered",
     "NotationError",
@@ -51,12 +71,15 @@ __all__ = [
     "ProgramError",
     "Results",
     "RulesheetError",
+    "RulesheetFileError",
+    "RulesheetNotFound",
     "Search",
     "StateError",
     "SternhalmaError",
     "Table",
     "TableError",
     "TableExists",
+    "TableFile",
     "TableMoves",
     "TableNotFound",
     "TournamentError",
@@ -65,6 +88,7 @@ __all__ = [
     "compare",
     "contents_checksum",
     "convert",
+    "draw",
     "format",
     "format_moves",
     "ggp",
@@ -77,6 +101,7 @@ __all__ = [
     "read_log",
     "read_logs",
     "rl",
+    "tables",
     "tournament",
     "unrank",
     "verify",

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _native
-from ._arrays import Row, Rows, cells_of, ranks_of
+from ._arguments import check
+from ._arrays import Row, Rows, array_of, cells_of, ranks_of
+from ._errors import ArgumentTypeError, NotationError
 from ._native import Board
 
 DEFAULT_BOARD = Board()
@@ -42,6 +44,7 @@ def rank(cells: ArrayLike, *, board: Board, player: str = "x") -> np.uint64 | ND
     >>> sternhalma.rank([0, 1, 2, 3, 4, 5], board=sternhalma.Board(9, 6))
     np.uint64(324540215)
     """
+    check(rank, locals())
     rows, shape = cells_of(cells, board.pieces)
     ranks: np.uint64 | NDArray[np.uint64] = _native.rank(board, rows, player).reshape(shape)[()]
     return ranks
@@ -58,6 +61,7 @@ def unrank(ranks: ArrayLike, *, board: Board, player: str = "x") -> NDArray[np.u
     >>> sternhalma.unrank([0, 1], board=sternhalma.Board(9, 6)).tolist()
     [[75, 76, 77, 78, 79, 80], [74, 76, 77, 78, 79, 80]]
     """
+    check(unrank, locals())
     vector, shape = ranks_of(ranks)
     return _native.unrank(board, vector, player).reshape((*shape, board.pieces))
 
@@ -74,10 +78,16 @@ def parse(text: str | Sequence[str] | NDArray[np.str_], *, board: Board, player:
     >>> sternhalma.parse("a1,b1,c1,a2,b2,a3", board=sternhalma.Board(9, 6)).tolist()
     [0, 1, 2, 3, 4, 5]
     """
-    texts = np.asarray(text, dtype=np.str_) if isinstance(text, str) or len(text) == 0 else np.asarray(text)
+    check(parse, locals())
+    texts = array_of(text, "text")
+    if texts.size == 0:
+        texts = texts.astype(np.str_)
     if texts.dtype.kind not in "UT":
-        raise TypeError(f"expected texts, got an array of {texts.dtype}")
-    cells = _native.parse(board, texts.reshape(-1).tolist(), player)
+        raise ArgumentTypeError(f"text: expected texts, got an array of {texts.dtype}")
+    try:
+        cells = _native.parse(board, texts.reshape(-1).tolist(), player)
+    except UnicodeEncodeError as error:
+        raise NotationError(f"text: {error}") from None
     return cells.reshape((*texts.shape, board.pieces))
 
 
@@ -96,6 +106,7 @@ def format(cells: ArrayLike, *, board: Board) -> str | NDArray[np.str_]:
     >>> sternhalma.format([5, 4, 3, 2, 1, 0], board=sternhalma.Board(9, 6))
     'a1,a2,b1,a3,b2,c1'
     """
+    check(format, locals())
     rows, shape = cells_of(cells, board.pieces)
     texts = _native.format_cells(board, rows)
     return texts[0] if shape == () else np.array(texts, dtype=np.str_).reshape(shape)
@@ -116,6 +127,7 @@ def format_moves(moves: ArrayLike, *, board: Board) -> str | NDArray[np.str_]:
     >>> sternhalma.format_moves([[5, 9], [0, 12]], board=sternhalma.Board(9, 6)).tolist()
     ['c1-d1', 'a1-c3']
     """
+    check(format_moves, locals())
     rows, shape = cells_of(moves, 2)
     texts = _native.format_moves(board, rows)
     return texts[0] if shape == () else np.array(texts, dtype=np.str_).reshape(shape)
@@ -134,5 +146,6 @@ def moves(cells: ArrayLike, *, board: Board) -> Moves:
     >>> moves.offsets.tolist(), moves.source.tolist()
     ([0, 10], [1, 1, 2, 2, 3, 3, 4, 4, 5, 5])
     """
+    check(moves, locals())
     rows, _ = cells_of(cells, board.pieces)
     return Moves(*_native.moves(board, rows))

@@ -6,7 +6,9 @@ import os
 from typing import Any, NamedTuple
 
 from . import _native
+from ._arguments import COUNT, check
 from ._board import DEFAULT_BOARD
+from ._errors import ArgumentError
 from ._native import Board
 from ._progress import callback_of
 from ._resources import machine_memory, memory_of, threads_of
@@ -49,6 +51,7 @@ def build(
 
     Raises `BuildError`, `OutOfMemory`, `TableExists` if another table has the path, or `TableError`.
     """
+    check(build, locals())
     table = _native.build(
         board=board,
         within=within,
@@ -112,10 +115,9 @@ def plan(
 
     Raises `OutOfMemory` if no build fits in `memory`, and `BuildError` or `TableError`. `progress` is as in `build`.
     """
-    if cores is not None and cores < 1:
-        raise ValueError("cores: expected 1 or more")
-    if disk_rate is not None and not 0 < disk_rate < float("inf"):
-        raise ValueError(f"disk_rate: expected a number above 0, got {disk_rate}")
+    check(plan, locals(), cores=COUNT)
+    if disk_rate is not None and disk_rate <= 0:
+        raise ArgumentError(f"disk_rate: expected a number above 0, got {disk_rate}")
     limit, own = memory_of(memory), machine_memory()
     found = _native.plan(
         board=board,
@@ -155,6 +157,7 @@ def verify(
 
     Raises `DamagedTable` if the table is damaged or wrong. `progress` is as in `build`.
     """
+    check(verify, locals())
     _native.verify(
         table._native,
         deep=deep,
@@ -181,6 +184,7 @@ def convert(
 
     Raises `TableExists` if the file exists, unless `overwrite` is true. `progress` is as in `build`.
     """
+    check(convert, locals())
     _native.convert(
         table._native,
         path=os.fspath(path),
@@ -202,6 +206,7 @@ def compare(a: Table, b: Table, *, threads: int = 0, progress: Any = None) -> di
 
     Raises `BuildError` if the boards differ. `progress` is as in `build`.
     """
+    check(compare, locals())
     return _native.compare(a._native, b._native, threads=threads_of(threads), progress=callback_of(progress))
 
 

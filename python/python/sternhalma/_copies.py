@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NoReturn, Self, SupportsIndex
 
+from ._errors import CopyError
+
 
 class Immutable:
     """An object that never changes, so that a copy is the same object."""
@@ -28,4 +30,4 @@ class Unpicklable:
     _refusal: ClassVar[str]
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
-        raise TypeError(self._refusal)
+        raise CopyError(self._refusal)

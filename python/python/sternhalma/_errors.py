@@ -11,6 +11,38 @@ class SternhalmaError(Exception):
     """The base of all exceptions of this package."""
 
 
+class ArgumentError(SternhalmaError, ValueError):
+    """An argument has a value that is not allowed or does not fit the other arguments."""
+
+
+class ArgumentTypeError(SternhalmaError, TypeError):
+    """An argument has the wrong type."""
+
+
+class IndexOutOfRange(SternhalmaError, IndexError):
+    """There is no lane or action with an index."""
+
+
+class CallError(SternhalmaError, RuntimeError):
+    """A call is not possible now: no match has begun, or another thread uses the object."""
+
+
+class ClosedError(SternhalmaError, ValueError):
+    """A table or a program is closed."""
+
+
+class CopyError(SternhalmaError, TypeError):
+    """An object cannot be copied or pickled."""
+
+
+class MissingPackage(SternhalmaError, ModuleNotFoundError):
+    """A function needs a package that is not installed."""
+
+
+class FileError(SternhalmaError, OSError):
+    """A file that is not a table, a log or a rulesheet cannot be written."""
+
+
 class BoardError(SternhalmaError, ValueError):
     """A board has an invalid side, number of pieces, or number of cells."""
 
@@ -20,7 +52,7 @@ class StateError(SternhalmaError, ValueError):
 
 
 class NotationError(SternhalmaError, ValueError):
-    """A text is not a state, a cell or a player."""
+    """A text is not a state, a cell, a move, a player or a rule set."""
 
 
 class RulesheetError(SternhalmaError, ValueError):
@@ -29,6 +61,14 @@ class RulesheetError(SternhalmaError, ValueError):
     def __init__(self, message: str, findings: Sequence[Finding] = ()) -> None:
         super().__init__(message)
         self.findings = list(findings)
+
+
+class RulesheetFileError(RulesheetError, OSError):
+    """A rulesheet cannot be read."""
+
+
+class RulesheetNotFound(RulesheetFileError, FileNotFoundError):
+    """There is no such rulesheet, neither a file nor a built-in one."""
 
 
 class IllegalAction(SternhalmaError, ValueError):

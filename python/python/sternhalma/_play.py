@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from . import _native
+from ._arguments import COUNT, COUNT32, UINT32, Range, check
 from ._board import DEFAULT_BOARD
 from ._copies import Unpicklable
 from ._native import Board, Position
 from ._resources import search_memory_of, warn_of_removed
 from ._table import Table
+
+#: The ranges of the limits of a search.
+LIMITS: dict[str, Range] = {"depth": UINT32, "seconds": (0, 1e9)}
 
 
 class Search(NamedTuple):
@@ -47,7 +51,7 @@ class Player(Unpicklable):
     does one search at a time. A player cannot be copied or pickled; other processes create their own.
 
     Raises `NotationError` if there is no such player, parameter or rule set, `TableNotFound` if it needs a table and
-    there is none, and `ValueError` if it cannot use the table.
+    there is none, and `ArgumentError` if it cannot use the table.
     """
 
     __slots__ = ("_native", "text")
@@ -65,6 +69,7 @@ class Player(Unpicklable):
         seed: int = 0,
         memory: int | str = "1GiB",
     ) -> None:
+        check(Player.__init__, locals(), ply_limit=COUNT32)
         warn_of_removed(text)
         self._native = _native.Player(
             text,
@@ -94,9 +99,10 @@ class Player(Unpicklable):
         The search ends at the first limit: simulations, expanded nodes, depth in plies, or seconds. Ctrl-C raises
         `KeyboardInterrupt`.
 
-        Raises `ValueError` if the game is over, the position has another board, ply limit or rule set, or the search
-        would not end.
+        Raises `ArgumentError` if the game is over, the position has another board, ply limit or rule set, or the
+        search would not end.
         """
+        check(Player.think, locals(), **LIMITS)
         return self.analyse(position, 1, playouts=playouts, nodes=nodes, depth=depth, seconds=seconds)[0]
 
     def analyse(
@@ -111,10 +117,9 @@ class Player(Unpicklable):
     ) -> list[Search]:
         """Returns up to `lines` moves of a position, best first. Each has a search of its own, with these limits.
 
-        Raises `ValueError` as `think` does.
+        Raises `ArgumentError` as `think` does.
         """
-        if lines < 1:
-            raise ValueError("lines: expected 1 or more")
+        check(Player.analyse, locals(), lines=COUNT, **LIMITS)
         found = self._native.analyse(
             position, playouts=playouts, nodes=nodes, depth=depth, seconds=seconds, lines=lines
         )

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 
 from . import _native
+from ._arguments import check
 from ._copies import Unpicklable
 from ._native import Position
-from ._play import Search
+from ._play import LIMITS, Search
 
 
 class Program(Unpicklable):
@@ -42,6 +43,7 @@ class Program(Unpicklable):
         patience: float = 60.0,
         seed: int = 0,
     ) -> None:
+        check(Program.__init__, locals(), patience=(0, 1e6))
         self.command = command if isinstance(command, str) else shlex.join(command)
         texts = [(name, str(value)) for name, value in (options or {}).items()]
         path = None if directory is None else os.fspath(directory)
@@ -65,7 +67,7 @@ class Program(Unpicklable):
 
     @property
     def closed(self) -> bool:
-        """Whether the program is closed. `think` then raises `ValueError`."""
+        """Whether the program is closed. `think` then raises `ClosedError`."""
         return self._native.closed
 
     def close(self) -> None:
@@ -88,7 +90,8 @@ class Program(Unpicklable):
         those that the program reports, except for `seconds`, which are measured. Ctrl-C raises `KeyboardInterrupt`.
 
         Raises `ProgramError` if the program ends, does not answer `patience` after its time, or answers with text that
-        is no legal move. Raises `ValueError` if the game is over or there is no limit.
+        is no legal move. Raises `ArgumentError` if the game is over or there is no limit.
         """
+        check(Program.think, locals(), **LIMITS)
         found = self._native.think(position, playouts=playouts, nodes=nodes, depth=depth, seconds=seconds)
         return Search(*found)

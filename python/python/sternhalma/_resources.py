@@ -7,6 +7,7 @@ import warnings
 
 from . import _native
 from ._arrays import shown
+from ._errors import ArgumentError
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _UNITS |= {f"{unit}i": 1 << (10 * power) for power, unit in enumerate("kmgt", 1)}
@@ -24,10 +25,10 @@ def memory_of(memory: int | str | None) -> int:
     if isinstance(memory, str):
         match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*", memory.lower())
         if match is None or match[2] not in _UNITS:
-            raise ValueError(f"memory: expected a size such as '2GiB', got {shown(memory)}")
-        memory = int(float(match[1]) * _UNITS[match[2]])
+            raise ArgumentError(f"memory: expected a size such as '2GiB', got {shown(memory)}")
+        memory = int(min(float(match[1]) * _UNITS[match[2]], 2.0**64))
     if not 0 < memory < 2**64:
-        raise ValueError(f"memory: expected a number of bytes above 0, got {memory}")
+        raise ArgumentError(f"memory: expected a number of bytes above 0, got {memory}")
     return memory
 
 
@@ -43,7 +44,7 @@ def threads_of(threads: int) -> int:
     """Returns a number of threads, which is 0 for one per processor core, with a warning if the given number is larger
     than the largest one of the machine."""
     if threads < 0:
-        raise ValueError(f"threads: expected 0 or more, got {threads}")
+        raise ArgumentError(f"threads: expected 0 or more, got {threads}")
     count, notice = _native.thread_count(min(threads, 2**32 - 1))
     _warn(notice)
     return count

@@ -11,13 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _native
-from ._arrays import Integer, Row, Rows, cells_of, output_of, ranks_of
+from ._arguments import COUNT, INT64, check
+from ._arrays import Integer, Row, Rows, array_of, cells_of, output_of, ranks_of
 from ._board import format, parse, rank, unrank
-from ._errors import NotCovered, TableError
+from ._errors import ArgumentError, ArgumentTypeError, NotCovered, TableError
 from ._native import Board
 from ._resources import threads_of
 
 Default = TypeVar("Default")
+
+UINT8 = (0, 255)
 
 #: The distance of a state outside the table, in `TableMoves.distance`.
 OUTSIDE = 255
@@ -77,7 +80,7 @@ class Table:
 
     @property
     def closed(self) -> bool:
-        """Whether the table is closed. Most other attributes then raise `ValueError`."""
+        """Whether the table is closed. Most other attributes then raise `ClosedError`."""
         return self._native.closed
 
     @property
@@ -202,10 +205,9 @@ class Table:
         of one block should follow each other, because blocks are decoded whole.
         """
         if (ranks is None) == (cells is None):
-            raise TypeError("specify either ranks or cells")
+            raise ArgumentTypeError("specify either ranks or cells")
+        check(Table.distances, locals(), missing=UINT8)
         threads = threads_of(threads)
-        if missing is not None and not 0 <= missing <= 255:
-            raise ValueError(f"missing: expected a number from 0 to 255, got {missing}")
         if cells is not None:
             rows, shape = cells_of(cells, self.board.pieces)
             out, vector = output_of(out, shape)
@@ -241,7 +243,9 @@ class Table:
     def exact(self, distances: ArrayLike) -> Any: ...
     def exact(self, distances: ArrayLike) -> np.bool_ | NDArray[np.bool_]:
         """Returns whether distances of this table are proven, and not only upper bounds."""
-        array = np.asarray(distances)
+        array = array_of(distances, "distance")
+        if array.dtype.kind not in "iuf":
+            raise ArgumentTypeError(f"distances: expected numbers, got an array of {array.dtype}")
         limit = self.exact_to
         exact: NDArray[np.bool_] = np.ones(array.shape, dtype=np.bool_) if limit is None else array <= limit
         found: np.bool_ | NDArray[np.bool_] = exact[()]
@@ -254,6 +258,7 @@ class Table:
 
         Raises `NotCovered` or `StateError` with the index of the first row that has no distance.
         """
+        check(Table.moves, locals())
         rows, _ = cells_of(cells, self.board.pieces)
         return TableMoves(*self._native.moves_of(rows, player))
 
@@ -262,8 +267,7 @@ class Table:
 
         Cost: a pass over the table, and 8 bytes of memory per state.
         """
-        if not 0 <= distance <= 255:
-            raise ValueError(f"distance: expected a number from 0 to 255, got {distance}")
+        check(Table.states_at, locals(), distance=UINT8)
         return self._native.states_at(distance)
 
     def sample(self, count: int, *, seed: int = 1, distance: int | None = None) -> NDArray[np.uint64]:
@@ -274,10 +278,7 @@ class Table:
 
         Cost: some 50 bytes of memory per drawn state, and with `distance` a pass over the table.
         """
-        if not 0 <= count <= 10_000_000:
-            raise ValueError(f"count: expected a number from 0 to 10000000, got {count}")
-        if distance is not None and not 0 <= distance <= 255:
-            raise ValueError(f"distance: expected a number from 0 to 255, got {distance}")
+        check(Table.sample, locals(), count=(0, 10_000_000), distance=UINT8)
         return self._native.sample(count, seed=seed, distance=distance)
 
     @overload
@@ -315,6 +316,7 @@ class Table:
 
         A state is a rank, a text, or a sequence of cells. Raises `NotCovered` if the table does not cover it.
         """
+        check(Table.line, locals())
         return self._native.line(state, player)
 
     @overload
@@ -327,9 +329,12 @@ class Table:
         if not isinstance(ranks, slice):
             distances: np.uint8 | NDArray[np.uint8] = self.distances(ranks)
             return distances
-        first, end, step = ranks.indices(self.states)
+        try:
+            first, end, step = ranks.indices(self.states)
+        except (TypeError, ValueError) as error:
+            raise ArgumentTypeError(f"{ranks}: {error}") from None
         if step != 1:
-            raise ValueError("a slice of a table has the step 1; index the result to skip states")
+            raise ArgumentError("a slice of a table has the step 1; index the result to skip states")
         out = np.empty(max(end - first, 0), dtype=np.uint8)
         self._native.read(first if out.size else 0, out)
         return out
@@ -341,8 +346,7 @@ class Table:
 
         Needs little memory in every encoding.
         """
-        if size < 1:
-            raise ValueError("size: expected 1 or more")
+        check(Table.chunks, locals(), size=COUNT, start=INT64, stop=INT64)
         first, end, _ = slice(start, stop).indices(self.states)
         for at in range(first, end, size):
             yield at, self[at : min(at + size, end)]
@@ -354,16 +358,48 @@ class Table:
     def memmap(self) -> np.memmap[Any, np.dtype[np.uint8]]:
         """Returns the distances of all ranks as a map of the file, without a copy.
 
-        The table must be unmirrored and have the encoding "byte"; others raise `ValueError`. Checksums are not
+        The table must be unmirrored and have the encoding "byte"; others raise `ArgumentError`. Checksums are not
         compared.
         """
         offset = self._native.bytes_offset
         if offset is None:
             form = "mirrored " if self.mirrored else ""
-            raise ValueError(
+            raise ArgumentError(
                 f"only unmirrored tables in the encoding byte are one byte per state, not {form}{self.encoding}"
             )
         return np.memmap(self.path, dtype=np.uint8, mode="r", offset=offset, shape=(self.states,))
+
+
+class TableFile(NamedTuple):
+    """A file of the tables directory.
+
+    `open` opens it by `name` or `path`. The other fields are those of a table. If the file cannot be used, they are
+    `None`, and `error` is the reason.
+    """
+
+    name: str
+    path: str
+    board: Board | None
+    within: int | None
+    states: int | None
+    encoding: str | None
+    mirrored: bool | None
+    file_bytes: int | None
+    max_distance: int | None
+    exact_to: int | None
+    error: str | None
+
+
+def tables() -> list[TableFile]:
+    """Returns the files of the tables directory, ordered by name, as the command `tables` lists them.
+
+    `pandas.DataFrame(sternhalma.tables())` is a data frame.
+
+    Raises `TableError` if the directory cannot be read.
+    """
+    no_table = (None,) * 8
+    rows = _native.tables()
+    return [TableFile._make((name, os.fspath(path), *(found or no_table), error)) for name, path, found, error in rows]
 
 
 def open(path: str | os.PathLike[str], *, checked: bool = True, load_budget: int = 0) -> Table:
@@ -376,8 +412,7 @@ def open(path: str | os.PathLike[str], *, checked: bool = True, load_budget: int
     Raises `TableNotFound`, `DamagedTable`, or `TableError`, also for a name of the tables directory whose file is the
     table of other states, and `OutOfMemory` if the memory for `load_budget` is not available.
     """
-    if load_budget < 0:
-        raise ValueError("load_budget: expected 0 or more")
+    check(open, locals())
     table = _native.open(os.fspath(path), checked=checked, load_budget=load_budget)
     return Table(table, checked=checked, load_budget=load_budget)
 

@@ -10,9 +10,11 @@ from typing import Any, Literal
 import numpy as np
 
 from . import _native
+from ._arguments import COUNT, COUNT32, UINT32, Range, check
+from ._arrays import shown
 from ._board import DEFAULT_BOARD
 from ._copies import Immutable
-from ._errors import TournamentError
+from ._errors import ArgumentTypeError, TournamentError
 from ._native import Board
 from ._play import Player
 from ._program import Program
@@ -21,6 +23,16 @@ from ._resources import search_memory_of, threads_of, warn_of_removed
 from ._table import Table
 
 Columns = dict[str, Any]
+
+_COUNTS = dict.fromkeys(("games", "nodes", "playouts"), COUNT)
+_RANGES: dict[str, Range] = {
+    **_COUNTS,
+    "depth": COUNT32,
+    "ply_limit": COUNT32,
+    "opening_plies": UINT32,
+    "seconds": (0.001, 1e6),
+    "patience": (0, 1e6),
+}
 
 
 def _columns(columns: Columns) -> Columns:
@@ -176,19 +188,16 @@ def tournament(
     `TournamentError` for other wrong arguments, `ProgramError` if a
     program does not start, and `LogError` if the log cannot be used. A fault of a player loses the game.
     """
-    counts = {"games": games, "nodes": nodes, "playouts": playouts, "depth": depth, "ply_limit": ply_limit}
-    for name, count in counts.items():
-        if count is not None and count < 1:
-            raise ValueError(f"{name}: expected 1 or more, got {count}")
+    check(tournament, locals(), **_RANGES)
     rulesheet = None if isinstance(rules, str) and _native.is_rule_set(rules) else os.fspath(rules)
     if rulesheet is None and (engine != "auto" or lock_step is not None or lenient):
         raise TournamentError("engine, lock_step and lenient apply to rulesheets; specify `rules`")
     if rulesheet is not None and (table is not None or adjudicate):
         raise TournamentError("table and adjudicate apply to Chinese Checkers, and `rules` is a rulesheet")
-    if seconds is not None and not 0.001 <= seconds <= 1e6:
-        raise ValueError(f"seconds: expected 0.001 to 1000000, got {seconds}")
-    if isinstance(players, str) or isinstance(openings, str):
-        raise TypeError("players and openings: expected several texts, got one")
+    openings = list(openings)
+    for number, opening in enumerate(openings, 1):
+        if not isinstance(opening, str):
+            raise ArgumentTypeError(f"openings: expected texts, got {shown(opening)} as opening {number}")
     names: list[str | None]
     if isinstance(players, Mapping):
         names, contenders = list(players), list(players.values())
@@ -217,7 +226,7 @@ def tournament(
         "milliseconds": None if seconds is None else round(1000 * seconds),
         "clock": clock,
         "opening_plies": opening_plies,
-        "openings": list(openings),
+        "openings": openings,
         "ply_limit": ply_limit,
         "seed": seed,
         "sprt": sprt,
@@ -237,6 +246,7 @@ def read_log(path: str | os.PathLike[str]) -> Results:
 
     Raises `LogNotFound` if there is no such file, and `LogError` with the line and the problem if it is not a log.
     """
+    check(read_log, locals())
     return Results(_native.read_log(os.fspath(path)))
 
 
@@ -247,4 +257,7 @@ def read_logs(*directories: str | os.PathLike[str]) -> dict[str, Results]:
 
     Raises `LogError` if there are no logs, one cannot be read, or logs contradict each other.
     """
+    for directory in directories:
+        if not isinstance(directory, str | os.PathLike):
+            raise ArgumentTypeError(f"directories: expected paths, got {shown(directory)}")
     return {name: Results(found) for name, found in _native.read_logs([os.fspath(path) for path in directories])}

@@ -146,6 +146,7 @@ mod tests {
     use sternhalma_testutil::{Reference, encodings};
 
     use super::*;
+    use crate::guard::Guard;
     use crate::options::ServerOptions;
 
     #[test]
@@ -198,7 +199,8 @@ mod tests {
         let seed = (0..).find(is_rare);
         let mut options = ServerOptions::new(dir.path());
         options.threads = 1;
-        let app = Arc::new(App::new(&options).unwrap());
+        let guard = Arc::new(Guard::new(options.bind.clone(), ([127, 0, 0, 1], 80).into(), Vec::new()));
+        let app = Arc::new(App::new(&options, guard).unwrap());
         // Another pass over a table takes a long time.
         let (end, ended) = std::sync::mpsc::channel::<()>();
         let (started, running) = tokio::sync::oneshot::channel();

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _native
-from .._arrays import contiguous, role_of, shown
+from .._arguments import check as check_arguments
+from .._arrays import role_of, shown, truth_values_of
 from .._copies import Immutable
-from .._errors import RulesheetError
+from .._errors import ArgumentError, RulesheetError
 from .._findings import Finding
 from .._resources import memory_of, search_memory_of, threads_of, warn_of_removed
 
@@ -43,6 +44,7 @@ def check(text: str, *, lenient: bool = False) -> list[Finding]:
     If there is no error in the text, 10 random matches are played. With `lenient`, errors are warnings if the rulesheet
     can be played.
     """
+    check_arguments(check, locals())
     return [Finding(*row) for row in _native.check(text, lenient=lenient)]
 
 
@@ -83,6 +85,7 @@ class Game(Immutable):
     text: str
 
     def __init__(self, text: str, *, lenient: bool = False) -> None:
+        check_arguments(Game.__init__, locals())
         self.text = text
         self._lenient = lenient
         findings, native = _native.Game.checked(text, lenient=lenient)
@@ -90,7 +93,8 @@ class Game(Immutable):
         if native is None:
             errors = [finding for finding in self.findings if finding.severity == "error"]
             more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-            raise RulesheetError(f"{errors[0]}{more}", self.findings)
+            remedy = "" if "(" in text else _remedy(text)
+            raise RulesheetError(f"{errors[0]}{more}{remedy}", self.findings)
         self._native = native
         self.roles = tuple(self._native.roles)
         self.fluents = tuple(self._native.fluents)
@@ -99,10 +103,15 @@ class Game(Immutable):
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, lenient: bool = False) -> Self:
-        """Reads a rulesheet from a file.
+        """Reads a rulesheet from a file. The name of a built-in rulesheet, such as "tic-tac-toe", is a path too.
 
-        Raises `OSError` if the file cannot be read, and `RulesheetError` as the constructor.
+        Raises `RulesheetNotFound` if there is no such file, `RulesheetFileError` if it cannot be read, and
+        `RulesheetError` as the constructor.
+
+        >>> Game.open("tic-tac-toe").roles
+        ('x', 'o')
         """
+        check_arguments(Game.open, locals())
         return cls(_native.read_rulesheet(path), lenient=lenient)
 
     def __repr__(self) -> str:
@@ -125,8 +134,7 @@ class Game(Immutable):
 
         The game may evaluate a state incorrectly that no match reaches.
         """
-        values = contiguous(np.asarray(row) != 0, np.uint8)
-        return State(self, self._native.state(values.reshape(-1)))
+        return State(self, self._native.state(truth_values_of(row).reshape(-1)))
 
     def playouts(self, count: int, *, seed: int = 0, threads: int = 1) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
         """Plays uniformly random matches from the initial state, 512 at once per thread.
@@ -137,8 +145,7 @@ class Game(Immutable):
 
         Raises `RulesheetError` if a match does not end or a role has no legal move.
         """
-        if count < 0:
-            raise ValueError(f"count: expected 0 or more, got {count}")
+        check_arguments(Game.playouts, locals())
         scores, lengths = self._native.playouts(count, seed=seed, threads=threads_of(threads))
         return scores.reshape(count, len(self.roles)), lengths
 
@@ -158,9 +165,10 @@ class Game(Immutable):
         `policy` is a text such as "uct" or "mast" (docs/reference/policies.md). The search ends at the first limit:
         simulations or seconds. The same seed and `playouts` give the same move. Ctrl-C raises `KeyboardInterrupt`.
 
-        Raises `NotationError` if there is no such policy, and `ValueError` if the match is over, there is no such role,
-        or there is no limit.
+        Raises `NotationError` if there is no such policy, and `ArgumentError` if the match is over, there is no such
+        role, or there is no limit.
         """
+        check_arguments(Game.search, locals(), seconds=(0, 1e9))
         warn_of_removed(policy)
         # The test of the available memory takes longer than a short search, whose tree is far smaller than the default.
         limit = memory_of(memory) if memory == DEFAULT_MEMORY else search_memory_of(memory)
@@ -185,6 +193,12 @@ class Game(Immutable):
         )
         move, moves, simulations, spent = found
         return MoveSearch(move, [MoveValue(*row) for row in moves], simulations, spent)
+
+
+def _remedy(text: str) -> str:
+    """Returns what to do about a text without rules, which may be a name or a path."""
+    expected = " Rules are in parentheses; if this is a name or a path"
+    return f"{expected}, sternhalma.ggp.Game.open({shown(text)}) opens the file or the built-in rulesheet"
 
 
 def _game(kind: type[Game], text: str, lenient: bool) -> Game:
@@ -261,16 +275,17 @@ class State(Immutable):
 
         Raises `NotationError` if a move is not legal or the match is over.
         """
+        check_arguments(State.play, locals())
         if isinstance(joint, str):
             joint = {self.game.roles[self.player or 0]: joint}
         if isinstance(joint, Mapping):
             unknown = set(joint) - set(self.game.roles)
             if unknown:
-                raise ValueError(f"there is no role {shown(min(unknown))}")
+                raise ArgumentError(f"there is no role {shown(min(unknown))}")
             legal = self.legal
             only = {role: moves[0] for role, moves in legal.items() if len(moves) == 1}
             missing = [role for role in self.game.roles if role not in joint and role not in only]
             if missing and not self.terminal:
-                raise ValueError(f"expected a move of {missing[0]}, which has a choice")
+                raise ArgumentError(f"expected a move of {missing[0]}, which has a choice")
             joint = [joint.get(role, only.get(role, "")) for role in self.game.roles]
         return State(self.game, self._native.play(list(joint)))

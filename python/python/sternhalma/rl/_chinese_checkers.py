@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._arguments import COUNT32, INT64, check
 from .._arrays import contiguous, integers_of
 from .._board import DEFAULT_BOARD
+from .._errors import ArgumentError, IndexOutOfRange
 from .._native import Board, CheckersLanes, Position
 from .._resources import threads_of
 from .._table import Table
@@ -16,6 +18,10 @@ from ._environment import NativeEnvironment, NativeLanes
 from ._vector import Autoreset, VectorState
 
 _ROLES = ("x", "o")
+
+#: More lanes need more memory than machines have.
+LANES = (1, 2**32 - 1)
+FLOAT32 = (-3.4e38, 3.4e38)
 
 
 class VectorChineseCheckers(NativeEnvironment):
@@ -38,10 +44,10 @@ class VectorChineseCheckers(NativeEnvironment):
     change of the player's lead in the step, multiplied by this number; the lead is the distance of the other army minus
     that of the own. Distances that the table does not cover are estimated for it.
 
-    One thread at a time may use an environment; others get a `RuntimeError` while it steps.
+    One thread at a time may use an environment; others get a `CallError` while it steps.
 
-    Raises `BoardError` if the armies overlap, `NotationError` if there is no such rule set, and `ValueError` if the
-    table is of another board.
+    Raises `BoardError` if the armies overlap, `NotationError` if there is no such rule set, and `ArgumentError` if
+    the table is of another board.
     """
 
     _native: CheckersLanes
@@ -60,13 +66,9 @@ class VectorChineseCheckers(NativeEnvironment):
         rules: str = "blocked-goal",
         autoreset: Autoreset = "next_step",
     ) -> None:
-        for name, value, least in [("lanes", lanes, 1), ("ply_limit", ply_limit, 1)]:
-            if value < least:
-                raise ValueError(f"{name}: expected {least} or more, got {value}")
-        if not np.isfinite(shaping):
-            raise ValueError(f"shaping: expected a finite number, got {shaping}")
+        check(VectorChineseCheckers.__init__, locals(), lanes=LANES, ply_limit=COUNT32, shaping=FLOAT32)
         if shaping and table is None:
-            raise ValueError("shaping: expected a table too")
+            raise ArgumentError("shaping: expected a table too")
         native = CheckersLanes(
             board=board,
             lanes=lanes,
@@ -109,8 +111,8 @@ class VectorChineseCheckers(NativeEnvironment):
         these lanes is 0 afterwards. The ply of a position counts towards the limit; in an array it is 0. The position
         is the first that counts for repetition.
 
-        Raises `NotationError` or `StateError` with the first row that is no state of the board, and `ValueError` if the
-        number of rows is another. No lane changes then.
+        Raises `NotationError` or `StateError` with the first row that is no state of the board, and `ArgumentError` if
+        the number of rows is another. No lane changes then.
         """
         selected = self._mask(mask)
         texts = [row for row in rows if isinstance(row, str | Position)] if isinstance(rows, Sequence) else []
@@ -120,14 +122,15 @@ class VectorChineseCheckers(NativeEnvironment):
         array = integers_of(rows, 255, "number")  # type: ignore[arg-type]
         width = 2 * self._board.pieces + 1
         if array.ndim != 2 or array.shape[1] != width:
-            raise ValueError(f"rows: expected the shape (n, {width}), got {array.shape}")
+            raise ArgumentError(f"rows: expected the shape (n, {width}), got {array.shape}")
         self._native.set_cells(selected, contiguous(array, np.uint8))
         return self._state
 
     def position(self, lane: int) -> Position:
-        """Returns the position of a lane. Raises `IndexError` if there is no such lane."""
+        """Returns the position of a lane. Raises `IndexOutOfRange` if there is no such lane."""
+        check(VectorChineseCheckers.position, locals(), lane=INT64)
         if not 0 <= lane < self.lanes:
-            raise IndexError(f"there is no lane {lane}; the lanes are 0 to {self.lanes - 1}")
+            raise IndexOutOfRange(f"there is no lane {lane}; the lanes are 0 to {self.lanes - 1}")
         return self._position(self._native.position(lane))
 
     def distances(self) -> NDArray[np.uint8]:
@@ -135,7 +138,7 @@ class VectorChineseCheckers(NativeEnvironment):
 
         The array is always the same. A distance is `OUTSIDE` if the table does not cover the army.
 
-        Raises `ValueError` without a table, and `DamagedTable`.
+        Raises `ArgumentError` without a table, and `DamagedTable`.
         """
         self._native.distances(self._distances)
         return self._distances
@@ -146,7 +149,7 @@ class VectorChineseCheckers(NativeEnvironment):
         The array is always the same. All legal actions are selected if the table covers none of these armies, and if
         the match is over.
 
-        Raises `ValueError` without a table, and `DamagedTable`.
+        Raises `ArgumentError` without a table, and `DamagedTable`.
         """
         if self._teacher is None:
             self._teacher = np.zeros_like(self._state.legal)

@@ -7,8 +7,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._arrays import check_actions, contiguous
+from .._arguments import INT64, UINT64, check, check_range
+from .._arrays import array_of, check_actions, contiguous, is_integer, shown
 from .._copies import Unpicklable
+from .._errors import ArgumentError, ArgumentTypeError, IndexOutOfRange
 from .._native import CheckersLanes, VectorGame
 from ._vector import Autoreset, VectorEnvironment, VectorState, mode_of
 
@@ -65,13 +67,15 @@ class NativeEnvironment(Unpicklable, VectorEnvironment):
         return self._arrays.final_observation
 
     def reset(self, *, seed: int | None = None, mask: ArrayLike | None = None) -> VectorState:
-        if seed is not None and not 0 <= seed < 2**64:
-            raise ValueError(f"seed: expected 0 to 2**64 - 1, got {seed}")
+        if seed is not None:
+            if not is_integer(seed):
+                raise ArgumentTypeError(f"seed: expected an integer or None, got {shown(seed)}")
+            check_range("seed", seed, UINT64)
         self._native.reset(seed, None if mask is None else self._mask(mask))
         return self._state
 
     def step(self, actions: ArrayLike, *, mask: ArrayLike | None = None) -> VectorState:
-        given = np.asarray(actions)
+        given = array_of(actions, "action")
         array = self._random if given is self._random else self._actions_of(given)
         self._native.step(array, given, None if mask is None else self._mask(mask), self._mode)
         return self._state
@@ -93,15 +97,16 @@ class NativeEnvironment(Unpicklable, VectorEnvironment):
         return self.clone()
 
     def action_name(self, role: int, action: int) -> str:
+        check(NativeEnvironment.action_name, locals(), role=INT64, action=INT64)
         name = self._native.action_name(role, action) if role >= 0 and action >= 0 else None
         if name is None:
-            raise IndexError(f"there is no action {action} of role {role}")
+            raise IndexOutOfRange(f"there is no action {action} of role {role}")
         return name
 
     def _actions_of(self, actions: NDArray[Any]) -> NDArray[np.int32]:
         """Returns actions as the compiled module takes them."""
         if actions.shape != self._random.shape:
-            raise ValueError(f"actions: expected the shape {self._random.shape}, got {actions.shape}")
+            raise ArgumentError(f"actions: expected the shape {self._random.shape}, got {actions.shape}")
         check_actions(actions)
         if actions.dtype.itemsize >= 4 and actions.dtype != np.int32:
             # Integers that do not fit are illegal, and stay so.
@@ -110,7 +115,9 @@ class NativeEnvironment(Unpicklable, VectorEnvironment):
 
     def _mask(self, mask: ArrayLike) -> NDArray[np.bool_]:
         """Returns a copy of a mask, which may be one of the arrays of the environment."""
-        array = np.asarray(mask)
+        array = array_of(mask, "mask")
         if array.dtype != np.bool_ or array.shape != (self.lanes,):
-            raise ValueError(f"mask: expected bool of shape ({self.lanes},), got {array.dtype} of shape {array.shape}")
+            raise ArgumentError(
+                f"mask: expected bool of shape ({self.lanes},), got {array.dtype} of shape {array.shape}"
+            )
         return array.copy()

@@ -13,7 +13,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from .._arrays import check_actions, is_integer, role_of, shown
-from .._errors import IllegalAction
+from .._errors import ArgumentError, ArgumentTypeError, CallError, IllegalAction
 from ._vector import Autoreset, VectorEnvironment
 from ._wrapper_base import Illegal, Opponent, Wrapper, step_only
 
@@ -36,13 +36,11 @@ class _Agent:
         illegal: Illegal,
     ) -> None:
         if environment.simultaneous and len(environment.roles) > 1:
-            raise ValueError("several roles of the environment move at once; Gymnasium has one agent")
+            raise ArgumentError("several roles of the environment move at once; Gymnasium has one agent")
         if len(environment.state.observation) != environment.lanes:
-            raise ValueError("the environment is packed; expected one with observations")
-        if illegal not in ("terminate", "raise"):
-            raise ValueError(f"illegal: expected 'terminate' or 'raise', got {shown(illegal)}")
+            raise ArgumentError("the environment is packed; expected one with observations")
         if opponent is None and role is not None and len(environment.roles) > 1:
-            raise ValueError("opponent: expected one for the other roles")
+            raise ArgumentError("opponent: expected one for the other roles")
         self.environment = environment
         self.state = environment.state
         self.role = 0 if role is None else role_of(role, environment.roles)
@@ -69,7 +67,7 @@ class _Agent:
             if not mask.any():
                 return
             self.environment.reset(mask=mask)
-        raise RuntimeError("matches end before the agent moves")
+        raise CallError("matches end before the agent moves")
 
     def respond(self, mask: NDArray[np.bool_], reward: NDArray[np.float32]) -> None:
         """Plays for the opponents in some lanes until the agent is to move, and adds the rewards of the agent."""
@@ -148,17 +146,17 @@ class GymnasiumVector(Wrapper, VectorEnv[Any, Any, Any]):
     def _seed_of(self, seeds: list[int | None]) -> int | None:
         """Returns one seed for all lanes, which depends on the seeds of all lanes."""
         if len(seeds) != self.num_envs:
-            raise ValueError(f"seed: expected {self.num_envs} seeds, one per lane, got {len(seeds)}")
+            raise ArgumentError(f"seed: expected {self.num_envs} seeds, one per lane, got {len(seeds)}")
         given = [seed for seed in seeds if seed is not None]
         if not given:
             return None
         if len(given) < len(seeds):
-            raise ValueError("seed: expected a seed for every lane or for none, got some of both")
+            raise ArgumentError("seed: expected a seed for every lane or for none, got some of both")
         for seed in given:
             if not is_integer(seed):
-                raise TypeError(f"seed: expected integers, got {shown(seed)}")
+                raise ArgumentTypeError(f"seed: expected integers, got {shown(seed)}")
             if seed < 0:
-                raise ValueError(f"seed: expected 0 or more, got {seed}")
+                raise ArgumentError(f"seed: expected 0 or more, got {seed}")
         return int(np.random.SeedSequence(given).generate_state(1, np.uint64)[0])
 
     def step(self, actions: ArrayLike) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
@@ -212,7 +210,7 @@ class GymnasiumSingle(Wrapper, gym.Env[Any, Any]):
         illegal: Illegal,
     ) -> None:
         if environment.lanes != 1:
-            raise ValueError(f"expected an environment with 1 lane, got {environment.lanes}")
+            raise ArgumentError(f"expected an environment with 1 lane, got {environment.lanes}")
         self._agent = _Agent(environment, role, opponent, illegal)
         self._take_over(environment)
         self.metadata = {"render_modes": []}

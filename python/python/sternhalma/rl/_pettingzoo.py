@@ -9,7 +9,7 @@ from gymnasium import spaces
 from pettingzoo import AECEnv
 
 from .._arrays import check_actions, shown
-from .._errors import IllegalAction
+from .._errors import ArgumentError, ArgumentTypeError, CallError, IllegalAction
 from ._vector import VectorEnvironment
 from ._wrapper_base import Wrapper, step_only
 
@@ -20,7 +20,7 @@ class PettingZoo(Wrapper, AECEnv):  # type: ignore[misc]
     def __init__(self, environment: VectorEnvironment, name: str) -> None:
         super().__init__()
         if environment.lanes != 1:
-            raise ValueError(f"expected an environment with 1 lane, got {environment.lanes}")
+            raise ArgumentError(f"expected an environment with 1 lane, got {environment.lanes}")
         self._take_over(environment)
         self.metadata = {"render_modes": [], "name": name, "is_parallelizable": environment.simultaneous}
         self.render_mode = None
@@ -79,7 +79,7 @@ class PettingZoo(Wrapper, AECEnv):  # type: ignore[misc]
     def step(self, action: Any) -> None:
         """Plays an action of the selected agent."""
         if not self._begun:
-            raise RuntimeError("no match has begun; call reset first")
+            raise CallError("no match has begun; call reset first")
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
@@ -95,7 +95,7 @@ class PettingZoo(Wrapper, AECEnv):  # type: ignore[misc]
     def _check(self, agent: str, action: Any) -> int:
         """Returns the action if it is legal."""
         if check_actions(action).ndim != 0:
-            raise TypeError(f"action: expected an integer, got {shown(action)}")
+            raise ArgumentTypeError(f"action: expected an integer, got {shown(action)}")
         legal = self.observe(agent)["action_mask"]
         if not (0 <= action < len(legal) and legal[action]):
             raise IllegalAction(f"{action} is not a legal action of {agent}")

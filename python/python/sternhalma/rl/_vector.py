@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, Protocol, Self
+from typing import Any, Literal, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _native
 from .._arrays import shown
+from .._errors import ArgumentError
 
 Autoreset = Literal["next_step", "same_step", False]
 """A mode of `VectorEnvironment.autoreset`."""
@@ -20,12 +21,12 @@ _MODES = {"next_step": _native.Autoreset.NextStep, "same_step": _native.Autorese
 def mode_of(autoreset: Autoreset) -> _native.Autoreset:
     """Returns a mode as the compiled module takes it.
 
-    Raises `ValueError` if there is no such mode.
+    Raises `ArgumentError` if there is no such mode.
     """
     if autoreset is False:
         return _native.Autoreset.Never
     if autoreset not in ("next_step", "same_step"):
-        raise ValueError(f"autoreset: expected 'next_step', 'same_step' or False, got {shown(autoreset)}")
+        raise ArgumentError(f"autoreset: expected 'next_step', 'same_step' or False, got {shown(autoreset)}")
     return _MODES[autoreset]
 
 
@@ -73,6 +74,7 @@ class VectorState(NamedTuple):
         return self.copy()
 
 
+@runtime_checkable
 class VectorEnvironment(Protocol):
     """Many matches of one game, which advance together; each has a *lane*.
 
@@ -89,7 +91,7 @@ class VectorEnvironment(Protocol):
         legal moves, the player and the number of steps of the new match, but the reward and the flags of the old one.
         With `False`, the lane does not change, and its reward is 0, until `reset` or `set_state`.
 
-        Raises `ValueError` if there is no such mode.
+        Raises `ArgumentError` if there is no such mode.
         """
         ...
 
@@ -140,7 +142,7 @@ class VectorEnvironment(Protocol):
         Their rewards are 0 afterwards. `seed` seeds the generators of random actions; without it, they continue. An
         environment that was never seeded has the seed 0.
 
-        Raises `ValueError` if the mask has another shape, or the seed is not from 0 to 2**64 - 1.
+        Raises `ArgumentError` if the mask has another shape, or the seed is not from 0 to 2**64 - 1.
         """
         ...
 
@@ -150,8 +152,8 @@ class VectorEnvironment(Protocol):
         The other roles play their only legal move. If there is a `mask` (bool, (lanes,)), the lanes in which it is
         false do not change, whatever their action is. Their reward is 0.
 
-        Raises `IllegalAction` with the first lane whose action is not legal; no lane changes then. Raises `TypeError`
-        if actions are not integers, and `ValueError` if an array has another shape.
+        Raises `IllegalAction` with the first lane whose action is not legal; no lane changes then. Raises
+        `ArgumentTypeError` if actions are not integers, and `ArgumentError` if an array has another shape.
         """
         ...
 
@@ -179,6 +181,6 @@ class VectorEnvironment(Protocol):
     def action_name(self, role: int, action: int) -> str:
         """Returns the name of an action of a role.
 
-        Raises `IndexError` if there is none.
+        Raises `IndexOutOfRange` if there is none.
         """
         ...

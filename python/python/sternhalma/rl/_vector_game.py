@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._arrays import contiguous
+from .._arguments import COUNT32, check
+from .._arrays import truth_values_of
+from .._errors import ArgumentError
 from .._native import VectorGame as NativeGame
 from .._resources import threads_of
 from ..ggp import Game
@@ -17,6 +19,8 @@ _MOST_LANES = 1 << 16
 
 class VectorGame(NativeEnvironment):
     """Many matches of a rulesheet, which advance 512 at once.
+
+    `game` may also be the name of a built-in rulesheet such as "tic-tac-toe", or the path of one.
 
     An action is the index of a move in `game.moves[role]`. The observation of a lane is its state: one byte per fluent
     of `game.fluents`. Matches of different lanes may be at different steps.
@@ -31,8 +35,7 @@ class VectorGame(NativeEnvironment):
     Raises `RulesheetError` if the initial state is terminal, or a rulesheet is too large. `step` and `set_state` raise
     it too if several roles have a choice in an environment that is not simultaneous.
 
-    >>> from sternhalma.ggp import Game, games
-    >>> environment = VectorGame(Game(games()["tic-tac-toe"]), lanes=1000)
+    >>> environment = VectorGame("tic-tac-toe", lanes=1000)
     >>> state = environment.reset(seed=1)
     >>> for _ in range(5):
     ...     state = environment.step(environment.random_actions())
@@ -49,7 +52,7 @@ class VectorGame(NativeEnvironment):
 
     def __init__(
         self,
-        game: Game,
+        game: Game | str,
         lanes: int = 512,
         *,
         threads: int = 1,
@@ -59,10 +62,8 @@ class VectorGame(NativeEnvironment):
         reward_range: tuple[float, float] | None = None,
         packed: bool = False,
     ) -> None:
-        if not 1 <= lanes <= _MOST_LANES:
-            raise ValueError(f"lanes: expected 1 to {_MOST_LANES}, got {lanes}")
-        if max_steps is not None and not 1 <= max_steps < 2**32:
-            raise ValueError(f"max_steps: expected 1 to {2**32 - 1}, got {max_steps}")
+        check(VectorGame.__init__, locals(), lanes=(1, _MOST_LANES), max_steps=COUNT32)
+        game = Game.open(game) if isinstance(game, str) else game
         native = NativeGame(
             game=game._native,
             lanes=lanes,
@@ -108,12 +109,12 @@ class VectorGame(NativeEnvironment):
         `rows` has one row of fluents per such lane, such as `State.row` or a row of an observation. The number of steps
         of these lanes is 0 afterwards. If the state is terminal, its goals are the rewards.
 
-        Raises `ValueError` if an array has another shape.
+        Raises `ArgumentError` if an array has another shape.
         """
         selected = self._mask(mask)
-        values = contiguous(np.asarray(rows) != 0, np.uint8)
+        values = truth_values_of(rows)
         expected = (int(selected.sum()), len(self.game.fluents))
         if values.shape != expected:
-            raise ValueError(f"rows: expected the shape {expected}, got {values.shape}")
+            raise ArgumentError(f"rows: expected the shape {expected}, got {values.shape}")
         self._native.set_state(selected, values)
         return self._state

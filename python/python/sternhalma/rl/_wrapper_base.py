@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._copies import Unpicklable
+from .._errors import ArgumentError
 from ._vector import VectorEnvironment, VectorState
 
 Opponent = Callable[[Any, NDArray[np.bool_]], ArrayLike]
@@ -36,10 +37,12 @@ class Wrapper(Unpicklable):
     def _take_over(self, environment: VectorEnvironment) -> None:
         """Makes this the wrapper of an environment.
 
-        Raises `ValueError` if the environment has one.
+        Raises `ArgumentError` if the environment has one.
         """
         if environment in _taken:
-            raise ValueError("the environment has a wrapper, which begins its matches; wrap a clone of the environment")
+            raise ArgumentError(
+                "the environment has a wrapper, which begins its matches; wrap a clone of the environment"
+            )
         _taken.add(environment)
         self.environment = environment
 

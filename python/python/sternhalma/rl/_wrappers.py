@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arguments import check
+from .._errors import MissingPackage
 from .._resources import memory_of, warn_of_removed
 from ..ggp._game import DEFAULT_MEMORY
 from ._vector import VectorEnvironment
@@ -19,6 +23,20 @@ if TYPE_CHECKING:
     from pettingzoo import AECEnv
 
 
+@contextmanager
+def _extra(name: str) -> Iterator[None]:
+    """Names the extra of this package that has a missing one.
+
+    Raises `MissingPackage`.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or name).split(".")[0]
+        text = f"rl.{name} needs the package {package}; `pip install 'sternhalma[{name}]'` installs it"
+        raise MissingPackage(f"{text} (in a copy of the repository: './python[{name}]')", name=package) from None
+
+
 class PolicyOpponent:
     """An opponent that searches each state by a policy, such as "uct", with a number of playouts per move.
 
@@ -29,6 +47,7 @@ class PolicyOpponent:
     __slots__ = ("_searches", "playouts", "policy", "seed")
 
     def __init__(self, policy: str = "uct", *, playouts: int = 100, seed: int = 0) -> None:
+        check(PolicyOpponent.__init__, locals())
         warn_of_removed(policy)
         self.policy = policy
         self.playouts = playouts
@@ -37,6 +56,7 @@ class PolicyOpponent:
 
     def reset(self, seed: int) -> None:
         """Restarts the sequence of search seeds at `seed`."""
+        check(PolicyOpponent.reset, locals())
         self.seed = seed
         self._searches = 0
 
@@ -73,10 +93,12 @@ def gymnasium(
     ("terminate"), with `info["illegal"]`, or raises `IllegalAction` ("raise"). Arrays are copies, unless `copy` is
     false.
 
-    Raises `ImportError` without gymnasium, and `ValueError` if the environment is simultaneous or packed, or has a
-    wrapper. `step` raises `TypeError` for actions that are not integers.
+    Raises `MissingPackage` without gymnasium, and `ArgumentError` if the environment is simultaneous or packed, or has
+    a wrapper. `step` raises `ArgumentTypeError` for actions that are not integers.
     """
-    from ._gymnasium import GymnasiumVector
+    check(gymnasium, locals())
+    with _extra("gymnasium"):
+        from ._gymnasium import GymnasiumVector
 
     return GymnasiumVector(environment, role, opponent, illegal, copy)
 
@@ -92,9 +114,11 @@ def gymnasium_single(
 
     The arguments are those of `gymnasium`. The environment does not begin a new match by itself.
 
-    Raises `ImportError` without gymnasium, and `ValueError` as `gymnasium` does and if there are several lanes.
+    Raises `MissingPackage` without gymnasium, and `ArgumentError` as `gymnasium` does and if there are several lanes.
     """
-    from ._gymnasium import GymnasiumSingle
+    check(gymnasium_single, locals())
+    with _extra("gymnasium"):
+        from ._gymnasium import GymnasiumSingle
 
     return GymnasiumSingle(environment, role, opponent, illegal)
 
@@ -105,9 +129,11 @@ def pettingzoo(environment: VectorEnvironment, *, name: str = "sternhalma") -> A
     An observation has the entries "observation" and "action_mask" (int8). The mask of an agent that is not to move is
     0. If the environment is simultaneous, the agents choose one after another, and then play at once.
 
-    Raises `ImportError` without pettingzoo, and `ValueError` if there are several lanes, or the environment has a
+    Raises `MissingPackage` without pettingzoo, and `ArgumentError` if there are several lanes, or the environment has a
     wrapper.
     """
-    from ._pettingzoo import PettingZoo
+    check(pettingzoo, locals())
+    with _extra("pettingzoo"):
+        from ._pettingzoo import PettingZoo
 
     return PettingZoo(environment, name)
