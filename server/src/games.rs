@@ -167,7 +167,7 @@ impl Games {
             game.check_running()?;
             game.history.resign(side);
             game.resigned = Some(side);
-            Ok(())
+            Ok(true)
         })
     }
 
@@ -203,18 +203,17 @@ impl Games {
         self.games().clear();
     }
 
-    /// Changes a game for the player with a seat, and reports the change.
+    /// Changes a game for the player with a seat, and reports it to those who look on if `change` has changed it.
     fn change(
         &self,
         name: &str,
         seat: &str,
-        change: impl FnOnce(&mut LiveGame, Side) -> Result<(), ApiError>,
+        change: impl FnOnce(&mut LiveGame, Side) -> Result<bool, ApiError>,
     ) -> Result<GameReport, ApiError> {
         let mut games = self.games();
         let game = find(&mut games, name)?;
         let side = game.side_of(seat)?;
-        change(game, side)?;
-        Ok(game.changed())
+        Ok(if change(game, side)? { game.changed() } else { game.report() })
     }
 
     /// Adds a game.
@@ -276,11 +275,12 @@ impl LiveGame {
         }
     }
 
-    fn play(&mut self, side: Side, ply: usize, mv: &str) -> Result<(), ApiError> {
+    /// Plays a move, and returns whether it is new.
+    fn play(&mut self, side: Side, ply: usize, mv: &str) -> Result<bool, ApiError> {
         let geometry = self.history.rules().geometry();
         let played = self.history.actions().nth(ply).map(|action| action_text(geometry, action));
         if played.is_some_and(|played| played == mv && Side::BOTH[ply % 2] == side) {
-            return Ok(());
+            return Ok(false);
         }
         self.check_running()?;
         let (plies, player) = (self.history.actions().len(), self.history.state().player());
@@ -291,7 +291,7 @@ impl LiveGame {
             return Err(ApiError::conflict(format!("it is the turn of {player}")));
         }
         self.history.play_text(mv).map_err(ApiError::invalid)?;
-        Ok(())
+        Ok(true)
     }
 
     /// Wakes those who look on, and returns the state.

@@ -28,7 +28,7 @@ NUMBER = (-math.inf, math.inf)
 _NOUNS: dict[Any, str] = {
     int: "an integer",
     float: "a number",
-    bool: "True or False",
+    bool: "a truth value",
     str: "a text",
     os.PathLike: "a path",
     types.NoneType: "None",
@@ -122,13 +122,28 @@ def _accepted(value: Any, annotation: Any) -> bool:
     return kinds is None or any(kind.accepts(value) for kind in kinds)
 
 
+class _Parameter(NamedTuple):
+    """A parameter that can be checked."""
+
+    name: str
+    kinds: tuple[_Kind, ...]
+    #: The classes whose direct instances need no further check, except texts that are not ASCII.
+    classes: frozenset[type]
+    has_integers: bool
+
+
 @cache
-def _annotations(function: Callable[..., Any]) -> dict[str, Any]:
-    """Returns the annotations of the parameters that can be checked."""
-    parameters = inspect.signature(function).parameters.values()
-    texts = {parameter.name: parameter.annotation for parameter in parameters}
-    found = {name: eval(text, function.__globals__) for name, text in texts.items() if isinstance(text, str)}
-    return {name: annotation for name, annotation in found.items() if _kinds(annotation) is not None}
+def _parameters(function: Callable[..., Any]) -> list[_Parameter]:
+    """Returns the parameters of a function that can be checked."""
+    found = []
+    for parameter in inspect.signature(function).parameters.values():
+        annotation = parameter.annotation
+        kinds = _kinds(eval(annotation, function.__globals__)) if isinstance(annotation, str) else None
+        if kinds is not None:
+            known = {kind.kind for kind in kinds if isinstance(kind.kind, type)}
+            classes = frozenset(known - {int, float, tuple, Sequence, Mapping, Iterable, Callable, os.PathLike})
+            found.append(_Parameter(parameter.name, kinds, classes, int in known))
+    return found
 
 
 def check(function: Callable[..., Any], values: Mapping[str, Any], **ranges: Range) -> None:
@@ -138,17 +153,29 @@ def check(function: Callable[..., Any], values: Mapping[str, Any], **ranges: Ran
 
     Raises `ArgumentTypeError` for a wrong type, and `ArgumentError` for a wrong value.
     """
-    for name, annotation in _annotations(function).items():
+    for parameter in _parameters(function):
+        name, _, classes, has_integers = parameter
         value = values[name]
-        kinds = _kinds(annotation) or ()
-        kind = next((kind for kind in kinds if kind.accepts(value)), None)
-        if kind is None:
-            words = [choice for kind in kinds if kind.kind is Literal for choice in kind.arguments]
-            is_word = any(isinstance(word, type(value)) for word in words)
-            error = ArgumentError if is_word else ArgumentTypeError
-            raise error(f"{name}: expected {_either([str(kind) for kind in kinds])}, got {shown(value)}")
-        if kind.kind in (int, float):
-            check_range(name, value, ranges.get(name, UINT64 if kind.kind is int else NUMBER))
+        # Most values need no more than this.
+        kind = type(value)
+        if kind in classes and (kind is not str or value.isascii()):
+            continue
+        if has_integers and kind is int and name not in ranges and 0 <= value < 1 << 64:
+            continue
+        _check_value(parameter, value, ranges.get(name))
+
+
+def _check_value(parameter: _Parameter, value: Any, bounds: Range | None) -> None:
+    """Checks an argument."""
+    name, kinds, _, _ = parameter
+    kind = next((kind for kind in kinds if kind.accepts(value)), None)
+    if kind is None:
+        words = [choice for kind in kinds if kind.kind is Literal for choice in kind.arguments]
+        is_word = any(isinstance(word, type(value)) for word in words)
+        error = ArgumentError if is_word else ArgumentTypeError
+        raise error(f"{name}: expected {_either([str(kind) for kind in kinds])}, got {shown(value)}")
+    if kind.kind in (int, float):
+        check_range(name, value, bounds or (UINT64 if kind.kind is int else NUMBER))
 
 
 def check_range(name: str, value: float, bounds: Range) -> None:

@@ -93,9 +93,12 @@ fn illegal_moves_have_a_reason_and_change_nothing() {
     assert_eq!(server.value(&path)["moves"], json!([]));
     // A request whose answer was lost may be repeated, but not with another move.
     let first = play(&seats[0], 0, "a1-b1").success();
-    assert_eq!(play(&seats[0], 0, "a1-b1").success(), first);
-    assert!(play(&seats[0], 0, "a1-a2").error(409).contains("expected a move at ply 1"));
-    assert!(play(&seats[1], 0, "a1-b1").error(409).contains("expected a move at ply 1"));
+    let mut events = Events::of(&server, &path);
+    assert_eq!((events.next().as_ref(), play(&seats[0], 0, "a1-b1").success()), (Some(&first), first.clone()));
+    let second = play(&seats[1], 1, "c3-b3").success();
+    assert_eq!(events.next(), Some(second), "a repeated request changes nothing");
+    assert!(play(&seats[0], 0, "a1-a2").error(409).contains("expected a move at ply 2"));
+    assert!(play(&seats[1], 0, "a1-b1").error(409).contains("expected a move at ply 2"));
     // The rules are those of the game.
     let sealing = json!({ "side": 7, "pieces": 6, "player": "o" });
     for (rules, status) in [("blocked-goal-2", 400), ("paper", 200)] {

@@ -115,7 +115,6 @@ export class FriendView {
     this.leave(name);
     const { signal } = this.abort;
     try {
-      this.access = await games.access();
       const lost = () => [(this.lost = true), this.app.update()];
       await games.follow(name, (report) => signal.aborted || this.receive(report), lost, signal);
     } catch (error) {
@@ -136,6 +135,7 @@ export class FriendView {
     if (before && report.moves.length < before.moves.length) return;
     this.report = report;
     this.lost = false;
+    if (!this.access) this.findAccess();
     const tree = before ? this.session.tree : this.newTree(report);
     const line = [tree.root, ...tree.root.continuation()];
     let last = line[line.length - 1];
@@ -147,6 +147,12 @@ export class FriendView {
     this.session.show(tree);
     if (before && (fresh.length > 0 || report.result !== before.result || report.joined.length > before.joined.length))
       this.say(fresh[fresh.length - 1]);
+  }
+
+  /** Asks how others reach the page. Without an answer, the next state of the game asks again. */
+  async findAccess() {
+    this.access = await games.access().catch(() => null);
+    this.app.update();
   }
 
   /** @param {LiveGame} report */
