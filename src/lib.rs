@@ -91,11 +91,25 @@ fn shorten_usage_error(error: &mut clap::Error) -> Option<String> {
     (short != whole).then_some(short)
 }
 
+/// Returns what to do in place of an option that no command has.
+fn unknown_option_tip(option: &str) -> Option<&'static str> {
+    match option {
+        "--level" => Some("a player has its level among its parameters: `sternhalma,level=3`"),
+        "--board" | "--star" => Some(
+            "the board is the diamond, the part of the star that two players use: --side sets its size and --pieces the \
+             pieces per army (docs/guide/rules.md#the-diamond-and-the-star)",
+        ),
+        _ => None,
+    }
+}
+
 /// Prints help, a version or an error of usage, and ends the process.
 fn exit_with(mut message: clap::Error) -> ! {
     let wrong = message.get(ContextKind::InvalidArg).map(ToString::to_string);
-    if message.kind() == ErrorKind::UnknownArgument && wrong.as_deref() == Some("--level") {
-        let tip = "a player has its level among its parameters: `sternhalma,level=3`";
+    let tip = wrong.as_deref().filter(|_| message.kind() == ErrorKind::UnknownArgument).and_then(unknown_option_tip);
+    if let Some(tip) = tip {
+        // An option with a similar name is no better.
+        message.remove(ContextKind::SuggestedArg);
         message.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
     if message.use_stderr()

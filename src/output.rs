@@ -173,7 +173,11 @@ pub fn prompt(text: &str) {
 
 /// Returns a number and a noun, in the plural unless the number is 1.
 pub fn counted(number: usize, noun: &str) -> String {
-    format!("{} {noun}{}", HumanCount(number as u64), if number == 1 { "" } else { "s" })
+    let plural = || match noun.strip_suffix('y') {
+        Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{stem}ies"),
+        _ => format!("{noun}s"),
+    };
+    format!("{} {}", HumanCount(number as u64), if number == 1 { noun.to_owned() } else { plural() })
 }
 
 /// Returns rows of cells as lines with aligned columns. Rows may have fewer cells than the first.
@@ -195,3 +199,21 @@ macro_rules! status {
     ($($message:tt)*) => { $crate::output::print_status(format_args!($($message)*)) };
 }
 pub(crate) use status;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nouns_have_their_plural() {
+        for (number, noun, text) in [
+            (1, "inaccuracy", "1 inaccuracy"),
+            (0, "inaccuracy", "0 inaccuracies"),
+            (2, "ply", "2 plies"),
+            (2, "way", "2 ways"),
+            (1200, "move", "1,200 moves"),
+        ] {
+            assert_eq!(counted(number, noun), text);
+        }
+    }
+}

@@ -5,7 +5,7 @@ use sternhalma_engine::{Action, SearchValue, ugi};
 
 /// Returns the text of a value, as seen by the player that it is for.
 pub fn value_text(value: SearchValue) -> String {
-    let plies = |plies: u32| crate::output::counted(plies as usize, "ply").replace("plys", "plies");
+    let plies = |plies: u32| crate::output::counted(plies as usize, "ply");
     match value {
         SearchValue::Lead(lead) => format!("{lead:+.2}"),
         SearchValue::Reward(reward) => format!("{:.0}%", 50.0 + 50.0 * reward),

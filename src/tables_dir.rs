@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use bytesize::ByteSize;
 use clap::Args;
 use indicatif::HumanBytes;
-use sternhalma_builder::{check_memory, total_memory};
+use sternhalma_builder::{check_memory, largest_prefix, total_memory};
 use sternhalma_data::table::{Coverage, Layout, TablesDir, find_table, parse_table_name, table_name, tables_dir};
 use sternhalma_data::{Board, Encoding, Prefix, Table, TableOptions};
 use sternhalma_ggp::messages::nearest;
@@ -209,12 +209,6 @@ impl TablesArgs {
 /// Tests that the memory is available into which these settings load a table.
 fn check_loading(path: &Path, options: TableOptions) -> Result<()> {
     advise(check_memory(options.memory(path)), "give a smaller --load-budget or free some memory")
-}
-
-/// Returns the largest prefix of a board that has at most a number of states.
-pub fn largest_prefix(board: Board, states: u64) -> Prefix {
-    let prefixes = (board.pieces()..=board.cells()).filter_map(|within| Prefix::new(board, within as u64).ok());
-    prefixes.take_while(|prefix| prefix.states() <= states).last().unwrap_or(Prefix::whole(board))
 }
 
 /// Lists existing tables, as a clause that begins with `; `, or returns nothing if there are none.

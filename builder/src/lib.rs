@@ -51,6 +51,7 @@ mod external;
 #[cfg(test)]
 mod faults;
 mod observer;
+mod offer;
 mod options;
 mod process;
 mod ranks;
@@ -64,6 +65,7 @@ pub use construction::{
 };
 pub use error::BuilderError;
 pub use observer::{BuildPhase, LayerProgress, LayerReport, Observer};
+pub use offer::{TableOffer, largest_prefix};
 pub use options::{BuildMode, LayerForm, Mirroring, ProcessOptions};
 pub use process::{max_threads, set_program, thread_count, thread_notice};
 pub use resources::{ResourceError, check_disk, check_memory, memory_limit, search_memory, total_memory};

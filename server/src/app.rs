@@ -1,9 +1,11 @@
 //! The state that requests share.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rayon::ThreadPoolBuildError;
+use sternhalma_data::Board;
 use sternhalma_engine::Roster;
 
 use crate::builds::Builds;
@@ -46,6 +48,10 @@ pub struct App {
     pub searches: Searches,
     /// The builds.
     pub builds: Arc<Builds>,
+    /// The estimated times of builds that were proposed, by board. Other proposals wait while one is estimated.
+    pub build_times: Mutex<HashMap<Board, Option<Duration>>>,
+    /// Whether clients may delete tables.
+    pub deletes_tables: bool,
     /// The players.
     pub roster: Roster,
     /// The threads of a build.
@@ -75,6 +81,8 @@ impl App {
             disk_reserve: options.limits.disk_reserve,
             searches: Searches::new(options.threads, options.search_memory),
             builds: Arc::default(),
+            build_times: Mutex::default(),
+            deletes_tables: options.deletes_tables,
             roster: Roster::built_in(),
             threads: options.threads,
             build_memory: options.build_memory,

@@ -159,6 +159,8 @@ values! {
     Moves = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(0)).maximum(Some(sternhalma_data::Distance::MAX.0));
     /// A name and a value.
     Pair = ArrayBuilder::new().items(String::schema()).min_items(Some(2)).max_items(Some(2));
+    /// The losses of an inaccuracy, a mistake and a blunder.
+    Losses = ArrayBuilder::new().items(f64::schema()).min_items(Some(3)).max_items(Some(3));
     /// A shortest chain of hops: the source, and each cell on which the piece lands. Empty for a pass.
     Path = ArrayBuilder::new().items(Ref::from_schema_name("Cell"));
 }

@@ -36,6 +36,8 @@ pub struct ServerOptions {
     pub search_memory: u64,
     /// The memory limit of a build, in bytes.
     pub build_memory: u64,
+    /// Whether clients may delete tables. The page offers it only then.
+    pub deletes_tables: bool,
     /// The limits of clients.
     pub limits: ClientLimits,
     /// Receives a line per request.
@@ -92,7 +94,7 @@ impl Default for ClientLimits {
 impl ServerOptions {
     /// Returns the options of a server of these tables on a free port of this
     /// machine, with one thread per core, 1 GiB of memory for searches and
-    /// 4 GiB for builds, and without a log.
+    /// 4 GiB for builds, without a log, and without the deletion of tables.
     pub fn new(tables: impl Into<PathBuf>) -> ServerOptions {
         ServerOptions {
             bind: HostName::from(IpAddr::from(Ipv4Addr::LOCALHOST)),
@@ -105,6 +107,7 @@ impl ServerOptions {
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             search_memory: 1 << 30,
             build_memory: 4 << 30,
+            deletes_tables: false,
             limits: ClientLimits::default(),
             log: Arc::new(|_| ()),
         }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use sternhalma_data::{Board, Cell, CellSet, Geometry, Move, Probe, RuleSet, Side};
-use sternhalma_engine::record::JsonValue;
+use sternhalma_engine::record::{JsonValue, MARK_LIMITS, MarkLimits};
 use sternhalma_engine::ugi::action_text;
 use sternhalma_engine::{OCCURRENCES, SearchInfo, SearchValue};
 use utoipa::ToSchema;
@@ -93,6 +93,8 @@ pub struct RulesRow {
     #[schema(value_type = openapi::RuleSet)]
     name: RuleSet,
     about: &'static str,
+    /// What the rule set forbids and when it ends a game, in sentences for players.
+    explanation: &'static str,
     /// The occurrence of a position that is a draw, if repetitions count.
     repetitions: Option<usize>,
     /// Whether no newer version has replaced the rule set.
@@ -105,10 +107,34 @@ impl RulesRow {
         let row = |name: RuleSet| RulesRow {
             name,
             about: name.about(),
+            explanation: name.explanation(),
             repetitions: name.counts_repetitions().then_some(OCCURRENCES),
             current: !name.is_replaced(),
         };
         RuleSet::ALL.into_iter().rev().map(row).collect()
+    }
+}
+
+/// The losses from which a move is an inaccuracy, a mistake and a blunder.
+#[derive(Serialize, ToSchema)]
+#[schema(as = MarkLimits)]
+pub struct MarkLimitsRow {
+    /// Losses of lead, in moves.
+    #[schema(value_type = openapi::Losses)]
+    lead: [f64; 3],
+    /// Losses of mean reward.
+    #[schema(value_type = openapi::Losses)]
+    reward: [f64; 3],
+    /// Losses of distance, in moves, for positions that were not searched.
+    #[schema(value_type = openapi::Losses)]
+    distance: [f64; 3],
+}
+
+impl MarkLimitsRow {
+    /// Returns the row of all reviews.
+    pub fn new() -> MarkLimitsRow {
+        let MarkLimits { lead, reward, distance } = MARK_LIMITS;
+        MarkLimitsRow { lead, reward, distance }
     }
 }
 

@@ -86,6 +86,22 @@ impl TableStore {
         Ok(of_board.max_by_key(|open| (open.table.preference(), open.table.path().to_owned())))
     }
 
+    /// Deletes the file of a table, if it has a checksum. Requests that use the table already keep it.
+    ///
+    /// # Errors
+    /// If there is no such table, its contents are others, or its file cannot be removed.
+    pub fn delete(&self, name: &str, checksum: &str) -> Result<(), ApiError> {
+        let open = self.open(name)?;
+        if open.checksum() != checksum {
+            let (found, expected) = (open.checksum(), checksum);
+            return Err(ApiError::conflict(format!("the table `{name}` has the checksum {found}, not {expected}")));
+        }
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
+        let path = open.table.path();
+        std::fs::remove_file(path)
+            .map_err(|error| ApiError::internal(format!("{}: cannot remove: {error}", path.display())))
+    }
+
     fn open_file(&self, name: &str, path: &Path) -> Result<Arc<OpenTable>, TableError> {
         let file = FileIdentity::of(path);
         let mut all = self.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -104,6 +120,11 @@ impl TableStore {
 }
 
 impl OpenTable {
+    /// Returns the checksum of the file as text.
+    pub fn checksum(&self) -> String {
+        format!("{:016x}", self.table.checksum())
+    }
+
     /// Checks all blocks once, for players, whose look-ups check nothing.
     ///
     /// # Errors

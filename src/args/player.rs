@@ -17,7 +17,7 @@ use crate::values::{count, report_removed};
 #[derive(Args)]
 pub struct PlayerArgs {
     /// TOML file of your own players
-    #[arg(long = "players", value_name = "FILE", help_heading = "Players")]
+    #[arg(long = "players", value_name = "FILE", value_parser = players_file, help_heading = "Players")]
     file: Option<PathBuf>,
     /// Distance table [default: the best table of the board in the tables directory]
     #[arg(long, value_name = "FILE", help_heading = "Players")]
@@ -60,6 +60,18 @@ impl PlayerArgs {
         let needed = configs.iter().any(Config::needs_table);
         needed.then(|| distances(ctx, board, self.table.as_deref(), coverage)).transpose()
     }
+}
+
+/// Parses the name of a file of players. A number of players is not one.
+pub fn players_file(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    if text.parse::<u64>().is_ok() && !path.exists() {
+        return Err(format!(
+            "expected a TOML file of players, got `{text}`; the game has two players, which --player-x and --player-o of \
+             `play` select"
+        ));
+    }
+    Ok(path)
 }
 
 /// Returns the built-in players and those of a file.

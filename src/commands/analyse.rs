@@ -237,7 +237,7 @@ impl SideSummary {
 
     fn text(&self, side: Side) -> String {
         let counts = [(self.inaccuracies, "inaccuracy"), (self.mistakes, "mistake"), (self.blunders, "blunder")];
-        let counts = counts.map(|(count, noun)| output::counted(count as usize, noun).replace("cys", "cies"));
+        let counts = counts.map(|(count, noun)| output::counted(count as usize, noun));
         let loss = self.mean_loss.map_or(String::new(), |loss| format!(", mean loss {loss:.2}"));
         format!("{side}: {} in {}{loss}", counts.join(", "), output::counted(self.moves as usize, "move"))
     }

@@ -14,7 +14,7 @@ use sternhalma_server::SavedGame;
 use super::tournament::read_logged;
 use crate::args::limits::{LimitArgs, MemoryArgs};
 use crate::args::output::OutputPath;
-use crate::args::player::{player_config, roster};
+use crate::args::player::{player_config, players_file, roster};
 use crate::args::position::read_record;
 use crate::context::{CommandContext, verified};
 use crate::output::{CommandOutcome, counted, print_line, status};
@@ -47,7 +47,7 @@ pub struct Args {
     #[arg(long, value_name = "PLAYER", help_heading = "Players")]
     player: Option<String>,
     /// TOML file of your own players
-    #[arg(long = "players", value_name = "FILE", requires = "player", help_heading = "Players")]
+    #[arg(long = "players", value_name = "FILE", value_parser = players_file, requires = "player", help_heading = "Players")]
     players: Option<PathBuf>,
     /// Seed of the player
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<u64>(0), help_heading = "Players")]

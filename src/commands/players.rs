@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde::Serialize;
 use sternhalma_engine::{Config, Roster};
 
-use crate::args::player::{player_config, roster};
+use crate::args::player::{player_config, players_file, roster};
 use crate::output::{self, CommandOutcome, columns};
 
 /// List the players of Chinese Checkers, or print the parameters of some
@@ -17,7 +17,7 @@ pub struct Args {
     #[arg(value_name = "PLAYER")]
     names: Vec<String>,
     /// TOML file of your own players
-    #[arg(long = "players", value_name = "FILE")]
+    #[arg(long = "players", value_name = "FILE", value_parser = players_file)]
     file: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]

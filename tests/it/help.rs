@@ -146,6 +146,25 @@ fn numbers_have_suffixes_and_plain_errors() {
 }
 
 #[test]
+fn questions_about_the_star_and_more_players_have_answers() {
+    let env = TestEnv::new();
+    for words in ["play --players 3", "match greedy random --players 6", "players --players 2"] {
+        let ran = env.run(words);
+        assert_eq!(ran.code, 2, "{words}");
+        assert!(ran.err.contains("the game has two players"), "{words}: {}", ran.err);
+    }
+    // A file may have any name.
+    env.file("3", env.run("players greedy").success().replace("greedy", "mine"));
+    env.run("players mine --players 3").success();
+    for words in ["play --board star", "moves --board star", "play --star"] {
+        let ran = env.run(words);
+        assert_eq!(ran.code, 2, "{words}");
+        assert!(ran.err.contains("the board is the diamond") && ran.err.contains("docs/guide/rules.md"), "{}", ran.err);
+        assert!(!ran.err.contains("--load"), "{}", ran.err);
+    }
+}
+
+#[test]
 fn misspelt_names_have_suggestions() {
     let env = TestEnv::new();
     for (words, expected) in [

@@ -98,6 +98,31 @@ fn a_game_begins_with_an_introduction_and_quit_succeeds() {
 }
 
 #[test]
+fn the_rules_of_the_game_are_explained() {
+    let env = TestEnv::new();
+    let out = printed(&env, "play --level 1", &["help", "rules"]);
+    assert!(out.contains("`rules` explains the game") && out.contains("  rules          explain the rules"), "{out}");
+    for words in ["9x9 board, 6 pieces each", "any of the six directions", "Nothing is captured", "unless it wins"] {
+        assert!(out.contains(words), "{words}: {out}");
+    }
+    let paper = printed(&env, &format!("{SMALL} --rules paper"), &["rules"]);
+    assert!(paper.contains("5x5 board, 3 pieces each, rules paper") && !paper.contains("unless it wins"), "{paper}");
+}
+
+#[test]
+fn the_game_of_the_shop_begins_on_request() {
+    let env = TestEnv::new();
+    let out = printed(&env, "play --level 1 -o human", &["new 10", "pos", "new 99", "new x", "new 3", "new", "pos"]);
+    assert!(out.contains("`new 10` starts the game of the shop"), "{out}");
+    assert!(out.contains("9x9, 10 pieces\n"), "{out}");
+    assert!(out.contains("5oooo/6ooo/7oo/8o/9/x8/xx7/xxx6/xxxx5 x 0"), "{out}");
+    assert!(out.contains("expected 1 to 15 pieces") && out.contains("got `x`"), "{out}");
+    assert!(out.ends_with("7oo/8o/9/9/9/9/9/x8/xx7 x 0\n"), "{out}");
+    let out = printed(&env, "play --level 1 -o human --pieces 10", &["quit"]);
+    assert!(!out.contains("game of the shop"), "{out}");
+}
+
+#[test]
 fn moves_may_be_typed_in_several_ways() {
     let env = TestEnv::new();
     for typed in ["a2-a3", "a2a3", "a2 a3", "A2-A3", "  A2 a3 "] {

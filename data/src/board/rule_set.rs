@@ -85,6 +85,23 @@ impl RuleSet {
         }
     }
 
+    /// Returns what the rule set forbids and when it ends a game, in sentences for players.
+    pub const fn explanation(self) -> &'static str {
+        match self {
+            RuleSet::Paper => {
+                "A player may lock cells of the opponent's goal for ever. Positions may repeat until the ply limit."
+            }
+            RuleSet::BlockedGoal1 => {
+                "No move may lock a cell of the opponent's goal for ever, not even a move that wins. The third occurrence \
+                 of a position is a draw."
+            }
+            RuleSet::BlockedGoal2 => {
+                "No move may lock a cell of the opponent's goal for ever, unless it wins. The third occurrence of a \
+                 position is a draw."
+            }
+        }
+    }
+
     /// Returns the rule set of data that name none.
     pub const fn unnamed() -> RuleSet {
         RuleSet::Paper

@@ -326,6 +326,11 @@ impl SealRule {
         SealRule { geometry, reach, goals, version, patterns }
     }
 
+    /// Returns whether an army of the board has enough pieces for a wall.
+    pub fn is_possible(&self) -> bool {
+        !matches!(self.patterns, Patterns::None)
+    }
+
     /// Returns whether an army can seal the goal of the opponent with one move, or has sealed it. `true` may be
     /// wrong, `false` never is.
     #[inline]

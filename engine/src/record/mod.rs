@@ -34,4 +34,4 @@ pub use history::GameHistory;
 pub use json::{JsonGame, JsonGameError, JsonLine, JsonMove, JsonValue};
 pub use logged::{LoggedGameError, check_logged};
 pub use parse::MAX_NESTING;
-pub use review::{Mark, ReviewedMove, review};
+pub use review::{MARK_LIMITS, Mark, MarkLimits, ReviewedMove, review};

@@ -20,6 +20,22 @@ pub enum Mark {
     Blunder,
 }
 
+/// The losses from which a move is an inaccuracy, a mistake and a blunder. Losses of distance are those of a table, for
+/// games without searches.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct MarkLimits {
+    /// Losses of lead, in moves.
+    pub lead: [f64; 3],
+    /// Losses of mean reward.
+    pub reward: [f64; 3],
+    /// Losses of distance, in moves.
+    pub distance: [f64; 3],
+}
+
+/// The limits of all reviews, those on the page too.
+pub const MARK_LIMITS: MarkLimits =
+    MarkLimits { lead: [1.5, 3.0, 5.0], reward: [0.2, 0.4, 0.6], distance: [1.0, 2.0, 3.0] };
+
 /// A move of a game, and the best move of a search of the position before it. Values are for the player that moves.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ReviewedMove {
@@ -50,15 +66,15 @@ impl ReviewedMove {
         }
     }
 
-    /// Returns the class of the mistake. The limits are those of the page (`evaluations.js`).
+    /// Returns the class of the mistake, by [`MARK_LIMITS`].
     pub fn mark(&self) -> Option<Mark> {
         if self.action == self.best {
             return None;
         }
         let (best, value) = (self.best_value?, self.value?);
         let limits = match best {
-            SearchValue::Lead(_) => [1.5, 3.0, 5.0],
-            _ => [0.2, 0.4, 0.6],
+            SearchValue::Lead(_) => MARK_LIMITS.lead,
+            _ => MARK_LIMITS.reward,
         };
         match self.loss() {
             Some(loss) => {

@@ -209,6 +209,11 @@ impl ChineseCheckers {
         self.rules
     }
 
+    /// Returns whether the rule set can forbid a move on this board. Without enough pieces for a wall it forbids none.
+    pub fn forbids_seals(&self) -> bool {
+        self.seal.as_ref().is_some_and(SealRule::is_possible)
+    }
+
     /// Returns the placement of a state if the third occurrence of a placement is a draw.
     #[inline]
     pub fn counted_placement(&self, state: &GameState) -> Option<Placement> {

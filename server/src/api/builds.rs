@@ -1,11 +1,11 @@
 //! Builds of tables.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
-use sternhalma_builder::{BuilderError, TableBuilder};
+use sternhalma_builder::{BuilderError, TableBuilder, TableOffer};
 use sternhalma_data::table::table_name;
 use sternhalma_data::{Board, Encoding, Prefix, TableError};
 use utoipa::{IntoParams, ToSchema};
@@ -48,6 +48,65 @@ pub struct BuildPath {
     /// The identifier of a build.
     #[param(min_length = 1, pattern = r"^[^/\\]+$", example = "1")]
     id: String,
+}
+
+/// The board of an offer.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct OfferParams {
+    /// The cells along an edge.
+    #[param(minimum = 3, maximum = 11, example = 9)]
+    side: u64,
+    /// The pieces of an army.
+    #[param(minimum = 1, maximum = 15, example = 10)]
+    pieces: u64,
+}
+
+/// The table that the page proposes to build for a board.
+#[derive(Clone, Serialize, ToSchema)]
+#[schema(as = Offer)]
+pub struct OfferAnswer {
+    /// The number of covered cells, those nearest the goal.
+    #[schema(minimum = 1, maximum = 121)]
+    within: usize,
+    states: u64,
+    /// The size of the file.
+    bytes: u64,
+    /// An estimate of the time of the build.
+    #[schema(minimum = 0)]
+    seconds: Option<f64>,
+    /// The states of the table of the whole board.
+    whole_states: u64,
+    /// The most states of a table that is proposed.
+    most_states: u64,
+}
+
+/// Proposes a table for a board.
+#[utoipa::path(get, path = "/api/offer", operation_id = "offer", params(OfferParams),
+    responses((status = 200, body = OfferAnswer)))]
+pub async fn offer(
+    State(app): State<Arc<App>>,
+    Query(params): Query<OfferParams>,
+) -> Result<Json<OfferAnswer>, ApiError> {
+    let board = Board::new(params.side, params.pieces)?;
+    let shared = app.clone();
+    app.work.run(move |_| Ok(Json(offer_of(&shared, board)))).await
+}
+
+/// Returns the offer for a board. Its time is measured once.
+fn offer_of(app: &App, board: Board) -> OfferAnswer {
+    let offer = TableOffer::of(board);
+    let mut times = app.build_times.lock().unwrap_or_else(PoisonError::into_inner);
+    let time = *times.entry(board).or_insert_with(|| offer.time(app.threads));
+    OfferAnswer {
+        within: offer.prefix().within(),
+        states: offer.prefix().states(),
+        bytes: offer.bytes(),
+        seconds: time.map(|time| time.as_secs_f64()),
+        whole_states: Prefix::whole(board).states(),
+        most_states: TableOffer::MOST_STATES,
+    }
 }
 
 /// Lists the builds since the server was started.

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use crate::app::App;
 use crate::extract::{Json, NoParams, Query};
 use crate::openapi;
-use crate::rows::RulesRow;
+use crate::rows::{MarkLimitsRow, RulesRow};
 
 /// The health of the server.
 #[derive(Serialize, ToSchema)]
@@ -37,6 +37,8 @@ pub struct Players {
     levels: Vec<u64>,
     /// The rule sets of Chinese Checkers, the newest first.
     rules: Vec<RulesRow>,
+    /// The losses from which moves are marked.
+    marks: MarkLimitsRow,
     /// The policies of rulesheets.
     policies: Vec<NamedRow>,
 }
@@ -49,7 +51,7 @@ struct NamedRow {
     about: Option<String>,
 }
 
-/// Lists the players that can search, their levels, the rule sets, and the policies of rulesheets.
+/// Lists the players that can search, their levels, the rule sets, the losses of marked moves, and the policies of rulesheets.
 #[utoipa::path(get, path = "/api/players", responses((status = 200, body = Players)))]
 pub async fn players(State(app): State<Arc<App>>, Query(NoParams {}): Query<NoParams>) -> Json<Players> {
     let roster = &app.roster;
@@ -58,6 +60,7 @@ pub async fn players(State(app): State<Arc<App>>, Query(NoParams {}): Query<NoPa
         players: roster.names().map(|name| row(name, roster.about(name))).collect(),
         levels: (1..=Level::HIGHEST).flat_map(Level::try_from).map(Level::nodes).collect(),
         rules: RulesRow::all(),
+        marks: MarkLimitsRow::new(),
         policies: NAMED_POLICIES.iter().map(|policy| row(policy.name, Some(policy.about))).collect(),
     })
 }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::{HeaderMap, Uri};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sternhalma_data::table::Provenance;
 use sternhalma_data::{Side, State as ArmyState, Table, TableError};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use super::cache::answer_about;
 use crate::app::App;
@@ -64,7 +64,7 @@ impl TableRow {
             max_distance: table.max_distance().0,
             start_distance: table.probe(ArmyState::start(board))?.distance().map(|distance| distance.0),
             exact_to: table.proven_depth(),
-            checksum: format!("{:016x}", table.checksum()),
+            checksum: open.checksum(),
         })
     }
 }
@@ -74,6 +74,8 @@ impl TableRow {
 pub struct Tables {
     tables: Vec<TableRow>,
     unreadable: Vec<Unreadable>,
+    /// Whether this server deletes tables.
+    deletes: bool,
 }
 
 /// Lists the tables.
@@ -95,7 +97,8 @@ pub async fn list(State(app): State<Arc<App>>, Query(NoParams {}): Query<NoParam
             }
         }
         let row = |(name, error): (String, TableError)| Unreadable { name, error: error.to_string() };
-        Ok(Json(Tables { tables, unreadable: unreadable.into_iter().map(row).collect() }))
+        let unreadable = unreadable.into_iter().map(row).collect();
+        Ok(Json(Tables { tables, unreadable, deletes: shared.deletes_tables }))
     };
     app.work.run(list).await
 }
@@ -159,4 +162,37 @@ pub async fn table(
         })
     };
     answer_about(app, table, uri, headers, details).await
+}
+
+/// The contents of the table to delete.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct DeleteParams {
+    /// The checksum of the table, so that no other table is deleted that has the same name by now.
+    #[param(pattern = "^[0-9a-f]{16}$", example = "0000000000000000")]
+    checksum: String,
+}
+
+/// Deletes the file of a table.
+#[utoipa::path(
+    delete,
+    path = "/api/tables/{table}",
+    params(TablePath, DeleteParams),
+    operation_id = "deleteTable",
+    responses((status = 204, description = "The file is deleted."), Shared<404>, Shared<409>, Shared<500>)
+)]
+pub async fn delete(
+    State(app): State<Arc<App>>,
+    Path(TablePath { table }): Path<TablePath>,
+    Query(DeleteParams { checksum }): Query<DeleteParams>,
+) -> Result<StatusCode, ApiError> {
+    if !app.deletes_tables {
+        return Err(ApiError::forbidden(
+            "this server does not delete tables, because other machines can connect; remove the file on its machine",
+        ));
+    }
+    let shared = app.clone();
+    app.work.run(move |_| shared.tables.delete(&table, &checksum)).await?;
+    Ok(StatusCode::NO_CONTENT)
 }

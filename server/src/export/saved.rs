@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 use super::document::inline;
 use crate::facts::{PositionAnswer, ShortPosition};
 use crate::page::{PageError, SAVED, text};
-use crate::rows::{InfoRow, RulesRow};
+use crate::rows::{InfoRow, MarkLimitsRow, RulesRow};
 
 /// The most positions of a game that is saved.
 const MOST_POSITIONS: usize = 20_000;
@@ -65,6 +65,7 @@ struct Data {
     /// The name of the table.
     table: Option<String>,
     rules: Vec<RulesRow>,
+    marks: MarkLimitsRow,
     positions: Vec<(String, ShortPosition)>,
     searches: Vec<Search>,
 }
@@ -103,6 +104,7 @@ impl SavedGame {
             text: game.to_string(),
             table: table.map(|(name, _)| name.to_owned()),
             rules: RulesRow::all(),
+            marks: MarkLimitsRow::new(),
             positions,
             searches: Vec::new(),
         };

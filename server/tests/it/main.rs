@@ -7,6 +7,7 @@ mod client;
 mod distances;
 mod games;
 mod hostile;
+mod offers;
 mod positions;
 mod records;
 mod rulesheets;

@@ -85,7 +85,7 @@ export class World {
   /**
    * Opens the page in a context of its own.
    * @param {string} hash
-   * @param {import("playwright-core").BrowserContextOptions} [options]
+   * @param {import("playwright-core").BrowserContextOptions & {newcomer?: boolean}} [options]
    * @returns {Promise<Page>}
    */
   open(hash = "", options = {}) {
@@ -104,12 +104,12 @@ export class World {
   }
 
   /**
-   * Opens an address in a context of its own.
+   * Opens an address in a context of its own. Only a newcomer is offered the rules.
    * @param {string} address
-   * @param {import("playwright-core").BrowserContextOptions} [options]
+   * @param {import("playwright-core").BrowserContextOptions & {newcomer?: boolean}} [options]
    * @param {(address: string) => void} [asked] receives the address of every request
    */
-  async visit(address, options = {}, asked = () => {}) {
+  async visit(address, { newcomer = false, ...options } = {}, asked = () => {}) {
     if (!this.browser) throw new Error("the browser has not started");
     const context = await this.browser.newContext({
       viewport: { width: 1440, height: 900 },
@@ -117,6 +117,7 @@ export class World {
       acceptDownloads: true,
       ...options,
     });
+    if (!newcomer) await context.addInitScript(() => localStorage.setItem("sternhalma.welcomed", "true"));
     const page = await context.newPage();
     page.setDefaultTimeout(15000);
     page.on("pageerror", (error) => this.errors.push(error.message));

@@ -58,6 +58,65 @@ test("undo takes back the move and the reply", async () => {
   await page.context().close();
 });
 
+test("a saved record does not have the moves that were taken back", async () => {
+  const page = await here.open();
+  await newGame(page, { who: "both" });
+  for (const [from, to] of [
+    ["a2", "a3"],
+    ["e4", "d4"],
+  ]) {
+    await until(async () => (await cells(page, ".movable")).includes(from), from);
+    await press(page, from);
+    await press(page, to);
+  }
+  await until(async () => (await moves(page)).length === 2, "two moves");
+  // Undo at an earlier position keeps the moves after it.
+  await page.keyboard.press("ArrowLeft");
+  await page.locator('[data-action="undo"]').click();
+  assert.deepEqual(await moves(page), ["a2-a3", "e4-d4"]);
+  await page.keyboard.press("End");
+  await page.locator('[data-action="undo"]').click();
+  assert.deepEqual(await moves(page), ["a2-a3"]);
+  await until(async () => (await cells(page, ".movable")).includes("e4"), "the turn of o");
+  await press(page, "e4");
+  await press(page, "e3");
+  await until(async () => (await moves(page)).length === 2, "another move");
+  const [file] = await Promise.all([page.waitForEvent("download"), page.locator('[data-action="save"]').click()]);
+  assert.match(readFileSync((await file.path()) ?? "", "utf8"), /\n1\. a2-a3 e4-e3 \*/);
+  await page.context().close();
+});
+
+test("a link from the game carries its moves and its rules", async () => {
+  const page = await here.open();
+  await newGame(page);
+  await press(page, "a2");
+  await press(page, "a3");
+  await page.locator('[data-action="share"]').click();
+  const { hash } = new URL(page.url());
+  assert.equal(hash, "#position=3oo/4o/5/x4/xx3_x_0&moves=a2-a3&rules=blocked-goal-2");
+  const other = await here.open(hash);
+  await other.locator('.moves [data-move="a2-a3"][aria-current]').waitFor();
+  await other.context().close();
+  await page.context().close();
+});
+
+test("the game of the shop is on the first screen, and is played without a table", async () => {
+  const page = await here.open();
+  await page.locator('input[name=game][value="10"]').check({ force: true });
+  assert.equal(await page.locator('[data-name="pieces"]').inputValue(), "10");
+  await page.locator('[data-name="strength-o"]').selectOption("level-1");
+  await page.locator('[data-action="new-game"]').click();
+  await until(async () => Object.keys(await pieces(page)).length === 20, "twenty pieces");
+  const offer = page.locator(".offer:visible");
+  await until(async () => /36 cells nearest the goal/.test(await offer.innerText()), "the offer");
+  await until(async () => /states: about \d+ .*MiB on the disk/.test(await offer.innerText()), "the cost");
+  await until(async () => (await cells(page, ".movable")).includes("a4"), "the legal moves");
+  await press(page, "a4");
+  await press(page, "a5");
+  await until(async () => (await moves(page)).length === 2, "the reply");
+  await page.context().close();
+});
+
 test("a new game can be taken back", async () => {
   const page = await here.open();
   await newGame(page, { who: "x" });

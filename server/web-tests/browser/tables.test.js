@@ -44,6 +44,53 @@ test("a table is built and explored from its view", async () => {
   await page.context().close();
 });
 
+test("a table is deleted after a question", async () => {
+  here.build(4, 2);
+  const page = await here.open("#view=tables");
+  const card = page.locator(".table-card", { hasText: "4x4-2" });
+  await card.locator('[data-action="delete-table"]').click();
+  await page.getByRole("alertdialog", { name: "Delete 4x4-2" }).waitFor();
+  await page.locator('[data-action="keep-table"]').click();
+  assert.ok(readdirSync(here.folder).includes("4x4-2.sht"));
+  await card.locator('[data-action="delete-table"]').click();
+  await page.locator('[data-action="confirm-delete"]').click();
+  await card.waitFor({ state: "detached" });
+  assert.ok(!readdirSync(here.folder).includes("4x4-2.sht"));
+  await page.context().close();
+});
+
+test("a part that is proposed has its reason", async () => {
+  const page = await here.open("#view=tables");
+  await page.locator('[data-name="size"]').selectOption("7");
+  await page.locator('[data-name="pieces"]').selectOption("8");
+  const reason = page.locator('[data-name="reason"]');
+  await reason.waitFor();
+  assert.equal(await page.locator('[data-name="within"]').inputValue(), "48");
+  assert.match(await reason.innerText(), /whole board has 451M states and takes 430 MiB.* at most 400M states/);
+  await page.locator('[data-action="whole"]').click();
+  assert.equal(await page.locator('[data-name="within"]').inputValue(), "49");
+  assert.equal(await reason.count(), 0);
+  await page.context().close();
+});
+
+test("the same tint is the home of the same side in every view", async () => {
+  const tints = async (/** @type {string} */ link) => {
+    const page = await here.open(link);
+    await until(async () => (await page.locator(".cell").count()) === 25, "the board");
+    await until(async () => (await cells(page, ".home-o")).length > 0, "the homes");
+    const found = [(await cells(page, ".home-x")).sort(), (await cells(page, ".home-o")).sort()];
+    await page.context().close();
+    return found;
+  };
+  const expected = [home(5, 3, "x").sort(), home(5, 3, "o").sort()];
+  for (const link of [
+    "#position=3oo/4o/5/x4/xx3_x_0",
+    "#view=distances&table=5x5-3",
+    "#view=distances&table=5x5-3&player=o",
+  ])
+    assert.deepEqual(await tints(link), expected, link);
+});
+
 test("a shortest line leads to the goal", async () => {
   const page = await here.open("#view=distances&table=5x5-3&player=o");
   const figure = page.locator('.figure[data-name="distance"] strong');

@@ -10,6 +10,9 @@ import { Tree } from "../../web/js/tree.js";
 
 const START = printPosition(initial(5, 3));
 
+/** Limits like those of the server. */
+const LIMITS = /** @type {any} */ ({ lead: [1.5, 3, 5], reward: [0.2, 0.4, 0.6], distance: [1, 2, 3] });
+
 /**
  * @param {string} move
  * @param {number | null} distance
@@ -33,8 +36,10 @@ const row = (move, distance, change, exact = true) => ({
 function game(move, moves = []) {
   const tree = new Tree(START);
   const node = tree.play(move);
-  const session = /** @type {any} */ ({ known: new Map([[START, { moves }]]) });
-  return { node, evaluations: new Evaluations(session) };
+  const session = /** @type {any} */ ({ known: new Map([[START, { moves }]]), result: () => null });
+  const evaluations = new Evaluations(session);
+  evaluations.limits = LIMITS;
+  return { node, evaluations };
 }
 
 /**
@@ -86,6 +91,34 @@ test("the best move is no mistake, and a lost win is one", () => {
   assert.equal(evaluations.mistake(node)?.sign, "??");
   evaluations.add(/** @type {any} */ (node.parent), info({ kind: "won", value: 5 }, "a2-a3"));
   assert.equal(evaluations.mistake(node), null);
+});
+
+test("a summary has the marks and the mean loss of a side, if every position was searched", () => {
+  const tree = new Tree(START);
+  for (const move of ["a2-a3", "e4-d4", "a1-a2"]) tree.play(move);
+  const results = new Map();
+  const session = /** @type {any} */ ({
+    known: new Map(),
+    result: (/** @type {any} */ node) => results.get(node) ?? null,
+  });
+  const evaluations = new Evaluations(session);
+  evaluations.limits = LIMITS;
+  const line = tree.shownLine();
+  const values = [1, -4, 3.5];
+  values.forEach((value, at) => evaluations.add(line[at], info({ kind: "lead", value }, at === 2 ? "a1-a2" : "b1-b2")));
+  assert.equal(evaluations.summary(line, "x"), null, "the last position has no value");
+  results.set(line[3], "draw");
+  // The first move loses 1 - 4 = -3 moves, which is a gain, and the last one is the best.
+  assert.deepEqual(evaluations.summary(line, "x"), { moves: 2, counts: [0, 0, 0], meanLoss: 0 });
+  // -4 - (-3.5) = -0.5 for o is no loss, either.
+  assert.deepEqual(evaluations.summary(line, "o"), { moves: 1, counts: [0, 0, 0], meanLoss: 0 });
+  evaluations.add(line[1], info({ kind: "lead", value: 1 }, "b1-b2", 200));
+  // x loses 1 - (-1) = 2, and o loses 1 + 3.5 = 4.5.
+  assert.deepEqual(evaluations.summary(line, "x"), { moves: 2, counts: [1, 0, 0], meanLoss: 1 });
+  assert.deepEqual(evaluations.summary(line, "o"), { moves: 1, counts: [0, 1, 0], meanLoss: 4.5 });
+  // A lost proof has no loss, and so no mean.
+  evaluations.add(line[0], info({ kind: "won", value: 5 }, "b1-b2", 200));
+  assert.deepEqual(evaluations.summary(line, "x"), { moves: 2, counts: [0, 0, 1], meanLoss: null });
 });
 
 test("values are those for x, and deeper searches replace others", () => {

@@ -7,6 +7,7 @@
  * @typedef {import("./types.js").HeatCell} HeatCell
  * @typedef {import("./types.js").TableInfo} TableInfo
  * @typedef {import("./types.js").Build} Build
+ * @typedef {import("./types.js").Offer} Offer
  * @typedef {import("./types.js").Info} Info
  * @typedef {import("./types.js").PlayedGame} PlayedGame
  * @typedef {import("./types.js").Players} Players
@@ -125,11 +126,16 @@ export const api = {
   /** @returns {Promise<Players>} */
   players: () => get("api/players"),
 
-  /** @returns {Promise<{tables: TableInfo[], unreadable: {name: string, error: string}[]}>} */
+  /** @returns {Promise<{tables: TableInfo[], unreadable: {name: string, error: string}[], deletes: boolean}>} */
   tables: () => get("api/tables"),
 
   /** @type {(name: string) => Promise<TableInfo>} */
   table: (name) => get(table(name)),
+
+  /** @type {(name: string, checksum: string) => Promise<void>} */
+  deleteTable: async (name, checksum) => {
+    await request(url(table(name), { checksum }), { method: "DELETE" });
+  },
 
   /** @type {(name: string, state: string, player: Side, signal?: AbortSignal) => Promise<State>} */
   state: (name, state, player, signal) => get(url(table(name, "/state"), { state, player }), signal),
@@ -146,6 +152,9 @@ export const api = {
 
   /** @type {(position: string, rules?: RuleSet, signal?: AbortSignal) => Promise<Position>} */
   position: (position, rules = UNNAMED, signal) => get(url("api/position", { position, rules }), signal),
+
+  /** @type {(side: number, pieces: number) => Promise<Offer>} */
+  offer: (side, pieces) => get(url("api/offer", { side, pieces })),
 
   /** @returns {Promise<Build[]>} */
   builds: async () => (await get("api/builds")).builds,

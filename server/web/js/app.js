@@ -8,6 +8,7 @@ import { Session } from "./session.js";
 import { Stage } from "./stage.js";
 import { fill, h, icon, notify, set } from "./dom.js";
 import { element, listenForKeys, showTheme } from "./frame.js";
+import { HowTo } from "./howto.js";
 import { parseLink, printLink } from "./storage.js";
 import { AnalyseView } from "./views/analyse.js";
 import { DistancesView } from "./views/distances.js";
@@ -54,6 +55,8 @@ export class App {
     this.tables = [];
     /** @type {{name: string, error: string}[]} */
     this.unreadable = [];
+    /** Whether the server deletes tables. */
+    this.deletes = false;
     /** @type {Player[]} */
     this.players = [{ name: "sternhalma", about: null }];
     /** The node expansions per move of the levels, from level 1. @type {number[]} */
@@ -75,6 +78,7 @@ export class App {
     this.viewName = "";
     this.pending = false;
     this.main = element("main");
+    this.howto = new HowTo(this.main);
     this.left = h("div.side.left");
     this.right = h("div.side.right");
   }
@@ -107,7 +111,11 @@ export class App {
     );
     fill(element("views"), ...links);
     this.main.replaceChildren(this.left, this.stage.element, this.right);
+    const help = element("help");
+    fill(help, icon("help"), h("span", {}, "How to play"));
+    help.addEventListener("click", () => this.howto.open());
     showTheme(element("theme"));
+    this.howto.welcome();
   }
 
   /**
@@ -164,8 +172,8 @@ export class App {
 
   async refreshTables() {
     try {
-      const { tables, unreadable } = await api.tables();
-      [this.tables, this.unreadable] = [tables, unreadable];
+      const { tables, unreadable, deletes } = await api.tables();
+      [this.tables, this.unreadable, this.deletes] = [tables, unreadable, deletes];
     } catch (error) {
       this.fail(error);
     }
@@ -175,8 +183,9 @@ export class App {
   /** Returns whether the server answered. */
   async refreshPlayers() {
     try {
-      const { players, levels, rules, policies } = await api.players();
+      const { players, levels, rules, marks, policies } = await api.players();
       [this.players, this.levels, this.policies] = [players, levels, policies];
+      this.evaluations.limits = marks;
       this.session.ruleSets = rules;
       this.update();
       return true;
@@ -191,7 +200,9 @@ export class App {
    * @param {unknown} error
    */
   fail(error) {
-    notify(error instanceof Error ? error.message : String(error), "error");
+    const text = error instanceof Error ? error.message : String(error);
+    const isForbidden = text.includes("seals the goal");
+    notify(text, "error", isForbidden ? { text: "The rule", run: () => this.howto.open("forbidden") } : undefined);
     // Other errors than answers of the server and invalid input are faults of the page.
     if (!(error instanceof ApiError) && Object(error).constructor !== Error) console.error(error);
   }

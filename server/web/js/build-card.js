@@ -1,13 +1,13 @@
 /** The offer to build a table, with the progress of the build. */
 
 import { api } from "./api.js";
-import { choose } from "./notation.js";
 import { button, h, notify, refill } from "./dom.js";
-import { count, duration, shortCount } from "./text.js";
+import { bytesText, duration, shortCount } from "./text.js";
 
 /**
  * @typedef {import("./app.js").App} App
  * @typedef {import("./types.js").Build} Build
+ * @typedef {import("./types.js").Offer} Offer
  */
 
 /** The time between two looks at a build, in milliseconds. */
@@ -23,6 +23,29 @@ export class Builds {
     /** @type {Set<() => void>} */
     this.listeners = new Set();
     this.timer = 0;
+    /** The proposed tables by board, null while the server is asked. @type {Map<string, Offer | null>} */
+    this.offers = new Map();
+  }
+
+  /**
+   * Returns the table that the server proposes for a board, or null while it is asked.
+   * @param {number} side
+   * @param {number} pieces
+   * @returns {Offer | null}
+   */
+  offer(side, pieces) {
+    const board = `${side}-${pieces}`;
+    const known = this.offers.get(board);
+    if (known !== undefined) return known;
+    this.offers.set(board, null);
+    api.offer(side, pieces).then(
+      (offer) => {
+        this.offers.set(board, offer);
+        this.app.update();
+      },
+      (error) => this.app.fail(error),
+    );
+    return null;
   }
 
   /** Asks for all builds, and goes on asking while one runs. */
@@ -132,44 +155,41 @@ export function showOffer(element, app, size, pieces) {
   const running = app.builds.running().length > 0;
   element.hidden = known && !running;
   if (element.hidden) return;
-  const within = sensiblePrefix(size, pieces);
-  const states = Number(choose(within ?? size * size, pieces));
   if (running) return showRunning(element, app.builds);
-  refill(element, [size, pieces], () => [
+  const offer = app.builds.offer(size, pieces);
+  const part = offer && partOf(offer);
+  refill(element, [size, pieces, offer], () => [
     h("h3", {}, "No table of distances yet"),
-    h("p", {}, `Players estimate the way to the goal. With a table they know it, and every move shows its distance.`),
-    button(within ? `Build a part: ${within} cells` : "Build the table", () => app.builds.start(size, pieces, within), {
+    h("p", {}, "You can play at once. Players then estimate the way to the goal."),
+    h(
+      "p",
+      {},
+      part
+        ? `With this part of a table they know it once their pieces are within the ${part} cells nearest the goal, and play better there.`
+        : "With a table they know it and play better, and every move shows its distance.",
+    ),
+    button(part ? `Build a part: ${part} cells` : "Build the table", () => app.builds.start(size, pieces, part), {
       primary: true,
+      disabled: !offer,
       "data-action": "build",
     }),
-    h("p.note", {}, `${shortCount(states)} states, ${sizeText(states)} on the disk.`),
+    h("p.note", {}, offer ? `${costText(offer)}. The game goes on while the table is built.` : "…"),
   ]);
 }
 
-/** The largest number of states of a table that the page offers. */
-const OFFERED = 400e6;
-
 /**
- * Returns the cells of the part that the page offers to build, or undefined for a whole table.
- * @param {number} size
- * @param {number} pieces
+ * Returns the cells of a proposed part, or undefined for a whole table.
+ * @param {Offer} offer
  */
-export function sensiblePrefix(size, pieces) {
-  const fits = (/** @type {number} */ cells) => Number(choose(cells, pieces)) <= OFFERED;
-  if (fits(size * size)) return undefined;
-  let cells = pieces;
-  while (fits(cells + 1)) cells++;
-  return cells;
+export function partOf({ within, states, whole_states }) {
+  return states < whole_states ? within : undefined;
 }
 
 /**
- * @param {number} states
+ * Returns the time and the size of a proposed table.
+ * @param {Offer} offer
  */
-export function sizeText(states) {
-  const mebibytes = states / 2 ** 20;
-  return mebibytes < 1
-    ? "less than 1 MiB"
-    : mebibytes < 1024
-      ? `about ${count(Math.round(mebibytes), "MiB", "MiB")}`
-      : `about ${(mebibytes / 1024).toFixed(1)} GiB`;
+export function costText({ states, bytes, seconds }) {
+  const time = seconds === null ? "" : `about ${duration(seconds)}, `;
+  return `${shortCount(states)} states: ${time}${bytesText(bytes)} on the disk`;
 }

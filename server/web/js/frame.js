@@ -31,7 +31,7 @@ export function showTheme(button, theme = load("theme", "auto")) {
 }
 
 /**
- * Turns the board, or calls a function, when a key is pressed outside of inputs.
+ * Turns the board, or calls a function, when a key is pressed outside of inputs and dialogs.
  * @param {Stage} stage
  * @param {(key: string) => boolean} handle handles a key, and returns whether it did
  */
@@ -39,7 +39,7 @@ export function listenForKeys(stage, handle) {
   document.addEventListener("keydown", (event) => {
     const { target } = event;
     if (event.ctrlKey || event.altKey || event.metaKey) return;
-    if (target instanceof HTMLElement && target.closest("input, select, textarea")) return;
+    if (target instanceof HTMLElement && target.closest("input, select, textarea, dialog")) return;
     const onStage = target instanceof Element && target.closest(".stage") !== null;
     const handled = onStage && event.key.toLowerCase() === "f" ? (stage.flip(), true) : handle(event.key);
     if (handled) event.preventDefault();

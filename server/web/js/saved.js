@@ -8,6 +8,7 @@ import { GameGraph } from "./graph.js";
 import { showLine } from "./lines.js";
 import { showGame } from "./movelist.js";
 import { showMoves } from "./moves-panel.js";
+import { ReviewPanel } from "./review-panel.js";
 import { positionOf } from "./saved-facts.js";
 import { Session } from "./session.js";
 import { Stage } from "./stage.js";
@@ -23,6 +24,7 @@ import { Tree } from "./tree.js";
  * @property {string} text the record as text
  * @property {string | null} table the name of the table of the distances
  * @property {import("./types.js").Rules[]} rules all rule sets
+ * @property {import("./types.js").MarkLimits} marks the losses from which moves are marked
  * @property {[string, import("./saved-facts.js").ShortPosition][]} positions
  * @property {{node: number, info: import("./types.js").Info}[]} searches by the number of the node in the order of the record
  */
@@ -34,6 +36,8 @@ class SavedGame {
     this.session = new Session({ kept: false });
     this.session.ruleSets = data.rules;
     this.evaluations = new Evaluations(this.session);
+    this.evaluations.limits = data.marks;
+    this.review = new ReviewPanel(this);
     this.stage = new Stage();
     this.game = new GameStage(this);
     this.shows = true;
@@ -68,6 +72,7 @@ class SavedGame {
       "Game",
       this.tags(),
       this.graph.element,
+      this.review.element,
       this.line,
       this.about,
       this.moves,
@@ -80,7 +85,7 @@ class SavedGame {
     showTheme(element("theme"));
     session.on(() => this.update());
     stage.onFlip = () => this.update();
-    listenForKeys(stage, (key) => session.stepKey(key));
+    listenForKeys(stage, (key) => (key.toLowerCase() === "n" ? this.review.next() : session.stepKey(key)));
     session.changed();
   }
 
@@ -152,6 +157,7 @@ class SavedGame {
     else refill(this.list, over, () => [h("p.note", {}, "The game is over.")]);
     showGame(this.moves, tree, { go: (to) => session.go(to), mistake: (of) => evaluations.mistake(of) });
     this.graph.show(session, evaluations);
+    this.review.show();
     this.showSearch();
     this.say();
   }
@@ -166,19 +172,17 @@ class SavedGame {
     return path.length > 1 ? [{ path, tone: "best" }] : [];
   }
 
-  /** Shows the line of the search of the position, and what is known about the move before it. */
+  /** Shows the line of the search of the position, and the search that chose the move before it. */
   showSearch() {
     const { node } = this.session;
     const found = this.found();
     this.line.hidden = !found;
     if (found) showLine(this.line.children[0], found, node.position, (moves) => this.follow(moves));
     const { value, depth, nodes } = node.search;
-    const mistake = this.evaluations.mistake(node);
     const parts = [
       value ? `value ${valueText(value)} for its player` : "",
       depth ? `depth ${depth}` : "",
       nodes ? count(nodes, "state") : "",
-      mistake ? `${mistake.sign} ${mistake.text}` : "",
     ].filter(Boolean);
     this.about.textContent = `${node.move.replace("-", "–")}: ${parts.join(", ")}`;
     this.about.hidden = parts.length === 0;

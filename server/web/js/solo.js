@@ -1,7 +1,7 @@
 /** One army alone on the board: its moves, distances and history, for the views that use a table. */
 
 import { api, isAbort } from "./api.js";
-import { goal, rowsToGo } from "./geometry.js";
+import { rowsToGo } from "./geometry.js";
 import { h, iconButton, refill } from "./dom.js";
 import { destinations } from "./game-stage.js";
 import { changeMarks, heatMarks, pieceMarks } from "./marks.js";
@@ -130,7 +130,7 @@ export class Solo {
     stage.board.set({
       size,
       pieces: new Map(this.cells.map((cell) => [cell, player])),
-      homes: { x: [], o: [], [player]: table ? goal(size, table.pieces, player) : [] },
+      homes: table ? stage.homes(size, table.pieces) : { x: [], o: [] },
       destinations: destinations(moves),
       paths: new Map(moves.map((row) => [row.move, row.path])),
       lastMove: this.steps[this.index]?.path ?? [],

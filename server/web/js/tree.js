@@ -86,6 +86,15 @@ export class Tree {
   }
 
   /**
+   * Returns the position after a move at a node, which the game need not have.
+   * @param {Node} node
+   * @param {string} move
+   */
+  after(node, move) {
+    return printPosition(afterMove(parsePosition(node.position), move));
+  }
+
+  /**
    * Returns the child of a node with a move, and adds it if it is missing.
    * @param {Node} node
    * @param {string} move
@@ -94,8 +103,7 @@ export class Tree {
   add(node, move, position) {
     const known = node.children.find((child) => child.move === move);
     if (known) return known;
-    const after = position ?? printPosition(afterMove(parsePosition(node.position), move));
-    const child = new Node(node, move, after);
+    const child = new Node(node, move, position ?? this.after(node, move));
     node.children.push(child);
     if (child.isMain()) this.result = "*";
     return child;

@@ -18,6 +18,8 @@
  * @typedef {Interface.LiveGame} LiveGame
  * @typedef {Interface.Seat} Seat
  * @typedef {Interface.Access} Access
+ * @typedef {Interface.Offer} Offer
+ * @typedef {Interface.MarkLimits} MarkLimits
  * @typedef {Interface.Value} Value
  * @typedef {Interface.RecordLine} RecordLine
  * @typedef {Interface.Rulesheet} Rulesheet

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PlayCommand {
     Help,
+    /// The rules of the game.
+    Rules,
     /// The legal moves, or those of the piece on a cell.
     Moves(Option<String>),
     Hint,
@@ -19,7 +21,8 @@ pub enum PlayCommand {
     Redo,
     /// The strength to set, or none to show it.
     Level(Option<String>),
-    New,
+    /// The pieces of the other army size to begin with, or none for the same start.
+    New(Option<String>),
     Resign,
     /// The file to write, or none for the file of the last `save` or `load`.
     Save(Option<PathBuf>),
@@ -30,8 +33,9 @@ pub enum PlayCommand {
 }
 
 /// The names of the commands, their arguments and their help.
-const COMMANDS: [(&str, &str, &str); 14] = [
+const COMMANDS: [(&str, &str, &str); 15] = [
     ("help", "", "list the commands"),
+    ("rules", "", "explain the rules of the game"),
     ("moves", "[CELL]", "list the legal moves, or those of the piece on a cell"),
     ("hint", "", "show a good move"),
     ("board", "[names]", "draw the board; `board names` names every cell"),
@@ -40,7 +44,7 @@ const COMMANDS: [(&str, &str, &str); 14] = [
     ("undo", "", "take back your last move and the reply"),
     ("redo", "", "play again what was taken back"),
     ("level", "[N]", "show or set the strength of the computer, 1 to 10"),
-    ("new", "", "start again"),
+    ("new", "[N]", "start again, or start a game with N pieces each"),
     ("resign", "", "give up the game"),
     ("save", "[FILE]", "write the game to a file"),
     ("load", "FILE", "continue the game of a file"),
@@ -73,6 +77,7 @@ impl PlayCommand {
         let argument = (!rest.is_empty()).then(|| rest.to_owned());
         Ok(Some(match name {
             "help" => PlayCommand::Help,
+            "rules" => PlayCommand::Rules,
             "moves" => PlayCommand::Moves(argument),
             "hint" => PlayCommand::Hint,
             "board" => match argument.as_deref() {
@@ -85,7 +90,7 @@ impl PlayCommand {
             "undo" => PlayCommand::Undo,
             "redo" => PlayCommand::Redo,
             "level" => PlayCommand::Level(argument),
-            "new" => PlayCommand::New,
+            "new" => PlayCommand::New(argument),
             "resign" => PlayCommand::Resign,
             "save" => PlayCommand::Save(argument.map(|path| unquoted(&path).into())),
             "load" => PlayCommand::Load(unquoted(rest).into()),
@@ -134,6 +139,7 @@ mod tests {
             ("save \"", PlayCommand::Save(Some("\"".into()))),
             ("moves c1", PlayCommand::Moves(Some("c1".to_owned()))),
             ("board names", PlayCommand::Board { names: true }),
+            ("new 10", PlayCommand::New(Some("10".to_owned()))),
             (" C1 e3 ", PlayCommand::Move("C1 e3".to_owned())),
         ] {
             assert_eq!(PlayCommand::parse(line), Ok(Some(command)), "{line}");

@@ -3,6 +3,7 @@
 mod build_offer;
 mod command;
 mod input;
+mod rules;
 mod seats;
 mod session;
 mod strength;

@@ -4,12 +4,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
-use sternhalma_data::{CellSet, Side};
+use sternhalma_data::{Board, CellSet, Side};
 use sternhalma_engine::record::MoveInfo;
-use sternhalma_engine::{Action, ChineseCheckers, Filter, GameHistory, Outcome, ugi};
+use sternhalma_engine::{Action, ChineseCheckers, Filter, GameHistory, GameSetup, Outcome, ugi};
 
 use super::command::PlayCommand;
 use super::input::LineInput;
+use super::rules::rules_text;
 use super::seats::{SeatFactory, Seats};
 use super::strength::Strength;
 use sternhalma_files::{OutputError, OutputFile};
@@ -19,6 +20,10 @@ use crate::drawing::drawing;
 use crate::error::one_line;
 use crate::output::{counted, print_line};
 use crate::search_text::{line_text, value_text};
+use crate::values::{DEFAULT_SIZE, count};
+
+/// The pieces of an army in the game that shops sell.
+const SHOP_PIECES: u64 = 10;
 
 /// What follows a command.
 pub enum Reply {
@@ -78,9 +83,21 @@ impl<'a> PlaySession<'a> {
             let is_first = self.factory.is_human(self.history.state().player());
             let example = self.history.legal().first().copied().filter(|_| is_first);
             let example = example.map_or(String::new(), |action| format!(", such as `{}`", self.action_text(action)));
-            lines.push(format!("Enter a move as two cells{example}. `help` lists the commands."));
+            if self.is_small_start() {
+                lines.push(format!("`new {SHOP_PIECES}` starts the game of the shop, with ten pieces each."));
+            }
+            lines.push(format!(
+                "Enter a move as two cells{example}. `rules` explains the game, `help` lists the commands."
+            ));
         }
         lines.join("\n")
+    }
+
+    /// Returns whether a game with fewer pieces than that of the shop begins, on its board.
+    fn is_small_start(&self) -> bool {
+        let board = self.history.rules().board();
+        let is_start = self.history.actions().len() == 0 && self.history.start().ply() == 0;
+        is_start && board.size() as u64 == DEFAULT_SIZE && (board.pieces() as u64) < SHOP_PIECES
     }
 
     /// Returns the prompt of the next line.
@@ -202,6 +219,7 @@ impl<'a> PlaySession<'a> {
     fn execute(&mut self, command: PlayCommand) -> Result<()> {
         match command {
             PlayCommand::Help => print_line(&PlayCommand::help()),
+            PlayCommand::Rules => print_line(&rules_text(self.history.rules())),
             PlayCommand::Moves(cell) => self.list_moves(cell.as_deref()),
             PlayCommand::Hint => self.hint(),
             PlayCommand::Board { names } => self.draw(names),
@@ -217,7 +235,8 @@ impl<'a> PlaySession<'a> {
                 self.strength = Strength::parse_level(&level)?;
                 print_line(&self.strength.text())
             }
-            PlayCommand::New => self.restart(),
+            PlayCommand::New(None) => self.restart(),
+            PlayCommand::New(Some(pieces)) => self.start_with(&pieces),
             PlayCommand::Resign => self.resign(),
             PlayCommand::Save(path) => self.save(path),
             PlayCommand::Load(path) => self.replace(&path),
@@ -340,6 +359,15 @@ impl<'a> PlaySession<'a> {
         let rules = ChineseCheckers::of(self.history.rules().setup(), Filter::All);
         let history = GameHistory::at(rules, position);
         self.begin(history.context("the start is a position of the board")?)
+    }
+
+    /// Begins a game with a number of pieces per army.
+    fn start_with(&mut self, pieces: &str) -> Result<()> {
+        let setup = self.history.rules().setup();
+        let pieces = count::<u64>(1)(pieces).map_err(|message| anyhow!(message))?;
+        let board = Board::new(setup.board.size() as u64, pieces)?.for_two()?;
+        self.begin(GameHistory::new(ChineseCheckers::of(GameSetup { board, ..setup }, Filter::All)))?;
+        print_line(&format!("{board}"))
     }
 
     /// Begins another game.

@@ -3,11 +3,13 @@
 import { api, isAbort } from "../api.js";
 import { announce, button, choice, fill, h, notify, panel, refill, toggle } from "../dom.js";
 import { GameGraph } from "../graph.js";
+import { Lesson } from "../lesson.js";
 import { showLine } from "../lines.js";
 import { LiveSearch } from "../live.js";
 import { showGame } from "../movelist.js";
 import { showMoves } from "../moves-panel.js";
 import { initial, parsePosition, parseRules, printPosition } from "../notation.js";
+import { ReviewPanel, SIDES, sideOf, summaryText } from "../review-panel.js";
 import { loadButton, loadRecord, pageButton, saveButton } from "../records.js";
 import { save, settings } from "../storage.js";
 import { shortCount } from "../text.js";
@@ -61,6 +63,10 @@ export class AnalyseView {
     this.state = h("p.note");
     this.graph = new GameGraph((node) => this.app.session.go(node));
     this.whole_button = h("div.row-actions");
+    this.review = new ReviewPanel(app, (side) => this.learn(side));
+    /** @type {Lesson | null} */
+    this.lesson = null;
+    this.study = h("div");
     this.moves = h("div.moves");
     this.tools = h("div.row-actions");
     this.comment = h("textarea", {
@@ -80,8 +86,18 @@ export class AnalyseView {
     this.right = h(
       "div",
       {},
+      this.study,
       panel("Engine", this.engine, this.lines, this.state),
-      panel("Game", this.graph.element, this.whole_button, this.moves, this.comment, this.tools, this.fileTools()),
+      panel(
+        "Game",
+        this.graph.element,
+        this.whole_button,
+        this.review.element,
+        this.moves,
+        this.comment,
+        this.tools,
+        this.fileTools(),
+      ),
     );
     this.drawEngine();
   }
@@ -101,6 +117,7 @@ export class AnalyseView {
   hide() {
     this.live.stop();
     this.whole?.abort();
+    this.lesson?.end();
   }
 
   link() {
@@ -109,6 +126,7 @@ export class AnalyseView {
 
   /** @param {string} key */
   key(key) {
+    if (key.toLowerCase() === "n" && !this.lesson) return this.review.next();
     return this.app.session.stepKey(key);
   }
 
@@ -208,16 +226,23 @@ export class AnalyseView {
     const { session } = app;
     if (this.drawn !== app.players) this.drawEngine();
     const { tree, node } = session;
+    const { lesson } = this;
+    // Another game, or a change of this one, ends the lesson.
+    if (lesson && !tree.nodes().includes(lesson.node)) return lesson.end();
+    const hides = lesson !== null && !lesson.isOpen();
     app.game.show({
-      movable: true,
-      overlay: /** @type {Overlay} */ (this.settings.overlay),
+      movable: lesson === null || node === lesson.task,
+      overlay: /** @type {Overlay} */ (hides ? "off" : this.settings.overlay),
       names: { x: tree.tag("PlayerX") || "Player x", o: tree.tag("PlayerO") || "Player o" },
-      arrows: this.bestArrow(),
-      play: (move) => session.play(move),
+      arrows: lesson ? lesson.arrows() : this.bestArrow(),
+      play: (move) => this.play(move),
       actions: [],
     });
+    this.study.hidden = lesson === null;
+    lesson?.show();
     const over = session.result(node) !== null;
-    if (session.facts && !over) showMoves(this.list, session.facts.moves, (row) => session.play(row.move));
+    if (hides) refill(this.list, "hidden", () => [h("p.note", {}, "Hidden until the task is solved.")]);
+    else if (session.facts && !over) showMoves(this.list, session.facts.moves, (row) => this.play(row.move));
     else
       refill(this.list, [session.fault, over], () => [
         h("p.note", {}, session.fault ?? (over ? "The game is over." : "…")),
@@ -229,10 +254,46 @@ export class AnalyseView {
     this.say();
   }
 
+  /**
+   * Plays a move, or lets the lesson judge it.
+   * @param {string} move
+   */
+  play(move) {
+    if (this.lesson) this.lesson.try(move);
+    else this.app.session.play(move);
+  }
+
+  /**
+   * Begins to learn from the marked moves of a side.
+   * @param {import("../types.js").Side} side
+   */
+  learn(side) {
+    const { app } = this;
+    // A move without a search of both positions cannot be compared with others.
+    const nodes = this.review.mistakes().filter((node) => sideOf(node) === side && app.evaluations.judge(node));
+    if (nodes.length === 0) return;
+    this.live.stop();
+    app.stage.turn(side);
+    const search = { player: this.settings.player, nodes: GAME_NODES };
+    this.lesson = new Lesson(app, nodes, search, () => {
+      this.lesson = null;
+      app.update();
+    });
+    this.study.replaceChildren(panel("Learn from mistakes", this.lesson.element));
+    app.update();
+    this.study.scrollIntoView({ block: "nearest" });
+  }
+
   drawGame() {
     const { session, evaluations } = this.app;
     const { tree, node } = session;
-    showGame(this.moves, tree, { go: (other) => session.go(other), mistake: (other) => evaluations.mistake(other) });
+    showGame(this.moves, tree, {
+      go: (other) => session.go(other),
+      // The text of a mistake has the solution.
+      mistake: (other) => (this.lesson ? null : evaluations.mistake(other)),
+    });
+    this.review.element.hidden = this.lesson !== null;
+    this.review.show();
     if (document.activeElement !== this.comment) this.comment.value = node.comments.join("\n\n");
     const line = tree.shownLine();
     this.graph.show(session, evaluations);
@@ -296,7 +357,7 @@ export class AnalyseView {
   /** @param {boolean} over */
   search(over) {
     const { session } = this.app;
-    if (!this.settings.engine || over || this.whole || !session.facts) return this.live.stop();
+    if (!this.settings.engine || over || this.whole || this.lesson || !session.facts) return this.live.stop();
     this.live.start(session.node, {
       player: this.settings.player,
       lines: this.settings.lines,
@@ -374,6 +435,7 @@ export class AnalyseView {
         evaluations.add(node, info);
       }
       notify("The game is searched. Mistakes are marked in the list.");
+      announce(SIDES.map((side) => this.spokenSummary(side)).join(" "));
     } catch (error) {
       if (!isAbort(error)) this.app.fail(error);
     }
@@ -382,9 +444,16 @@ export class AnalyseView {
     this.app.update();
   }
 
+  /** @param {import("../types.js").Side} side */
+  spokenSummary(side) {
+    const { session, evaluations } = this.app;
+    const found = evaluations.summary(session.tree.shownLine(), side);
+    return found ? `${side}: ${summaryText(found)}.` : "";
+  }
+
   say() {
     const { session } = this.app;
-    if (!session.facts || this.said === session.node) return;
+    if (!session.facts || this.lesson || this.said === session.node) return;
     this.said = session.node;
     announce(`${session.node.move ? `${session.node.move.replace("-", " to ")}. ` : ""}${this.app.game.statusText()}`);
   }

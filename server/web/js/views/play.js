@@ -3,10 +3,11 @@
 import { api, delay, isAbort } from "../api.js";
 import { SIZES, mostPieces, other } from "../geometry.js";
 import { announce, button, choice, fill, h, panel, refill, toggle } from "../dom.js";
+import { ruleLink } from "../howto.js";
 import { showGame } from "../movelist.js";
 import { showMoves } from "../moves-panel.js";
 import { initial, parseRules, printPosition } from "../notation.js";
-import { replaceGame, saveButton } from "../records.js";
+import { pageButton, replaceGame, saveButton } from "../records.js";
 import { save, settings } from "../storage.js";
 import { forbiddenText, resultText, roundedValue, valueText } from "../text.js";
 import { Tree } from "../tree.js";
@@ -26,6 +27,14 @@ const TIMES = [0.5, 1, 3, 10, 30];
 const PAUSE = 500;
 /** The node expansions of a hint. */
 const HINT = 30000;
+
+/** The side of the board on which the games of different sizes are played. */
+const SIDE = 9;
+/** The games that are offered at first: the pieces of an army, and a text. @type {[number, string][]} */
+const GAMES = [
+  [6, "6 pieces"],
+  [10, "10, as in the shop"],
+];
 
 /** @type {[string, string][]} */
 const SEATS = [
@@ -190,6 +199,12 @@ export class PlayView {
         }),
       );
     };
+    const games = GAMES.map(([pieces, text]) => {
+      const change = () => this.change({ size: SIDE, pieces });
+      const input = h("input", { type: "radio", name: "game", value: pieces, change });
+      input.checked = now.size === SIDE && now.pieces === pieces;
+      return h("label", {}, input, h("span", {}, text));
+    });
     const sizes = /** @type {[string, string][]} */ (SIZES.map((size) => [`${size}`, `${size} × ${size}`]));
     const counts = /** @type {[string, string][]} */ (
       Array.from({ length: mostPieces(now.size) }, (_, at) => [`${at + 1}`, `${at + 1}`])
@@ -199,6 +214,7 @@ export class PlayView {
       h("fieldset.segments.four", {}, h("legend", {}, "Players"), ...seats),
       engine("x"),
       engine("o"),
+      h("fieldset.segments", {}, h("legend", {}, "Game"), ...games),
       h(
         "div.pair",
         {},
@@ -212,7 +228,13 @@ export class PlayView {
         this.choices().map(({ name, about }) => [name, about]),
         this.rules(),
         (value) => this.change({ rules: value }),
-        { "data-name": "rules" },
+        { "data-name": "rules", "aria-describedby": "about-rules" },
+      ),
+      h(
+        "p.note",
+        { id: "about-rules" },
+        `${this.choices().find(({ name }) => name === this.rules())?.explanation ?? ""} `,
+        ruleLink(this.app.howto, "The rule in a picture", "forbidden"),
       ),
       button("New game", () => this.newGame(), {
         primary: true,
@@ -253,11 +275,14 @@ export class PlayView {
     const moves = human && !over && this.allMoves.open ? (session.facts?.moves ?? []) : [];
     showMoves(this.legal, moves, (row) => this.play(row.move));
     const forbidden = human && !over ? forbiddenText(session.facts?.forbidden ?? []) : "";
-    this.forbidden.textContent = forbidden;
+    refill(this.forbidden, forbidden, () => [forbidden, " ", ruleLink(app.howto, "The rule", "forbidden")]);
     this.forbidden.hidden = !forbidden;
     refill(this.actions, "", () => [
-      saveButton(app),
       button("Analyse", () => app.visit({ view: "analyse" }), { icon: "chart", "data-action": "analyse" }),
+      saveButton(app),
+      pageButton(app),
+      button("Link", () => app.share(), { icon: "link", "data-action": "share" }),
+      h("p.note", {}, "A link opens the game on this server. To send the game to somebody, save it as a page."),
     ]);
     this.sayMove();
     if (!human && !over) this.think();
@@ -354,15 +379,23 @@ export class PlayView {
     this.app.session.play(move, { promote: true });
   }
 
-  /** Goes back to the last position in which a person moves. */
+  /**
+   * Goes back to the last position in which a person moves. Moves at the end of the game are removed; at an earlier
+   * position the moves after it stay.
+   */
   undo() {
     const { session } = this.app;
     this.stop();
     session.tree.result = "*";
-    let node = session.node.parent;
+    const last = session.node;
+    let node = last.parent;
     let side = other(session.placement.player);
     while (node?.parent && !this.isHuman(side)) [node, side] = [node.parent, other(side)];
     session.go(node);
+    if (last.children.length > 0) return;
+    const first = last.line()[(node?.depth ?? 0) + 1];
+    if (first) session.tree.remove(first);
+    session.changed();
   }
 
   resign() {

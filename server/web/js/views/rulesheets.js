@@ -1,4 +1,4 @@
-/** Rulesheets: any game, played by the list of its legal moves or on its board. */
+/** Other games: any rulesheet, played by the list of its legal moves or on its board. */
 
 import { api, isAbort } from "../api.js";
 import { announce, button, choice, h, panel, refill, s } from "../dom.js";
@@ -24,8 +24,8 @@ export class RulesheetsView {
   /** @param {App} app */
   constructor(app) {
     this.app = app;
-    this.title = "Rulesheets";
-    this.short = "Rules";
+    this.title = "Other games";
+    this.short = "Games";
     /** @type {import("../dom.js").Icon} */
     this.icon = "rules";
     this.wide = true;
@@ -52,6 +52,7 @@ export class RulesheetsView {
     this.work = null;
     this.setup = h("div.form");
     this.found = h("ul.findings", { hidden: true });
+    this.heading = h("div.game-title");
     this.source = h("pre.source", { tabindex: 0 });
     this.status = h("p.status-line");
     this.board = h("div.grid-board");
@@ -60,13 +61,13 @@ export class RulesheetsView {
     this.left = h(
       "div",
       {},
-      panel("Game", this.setup),
-      panel("Rules", this.found, h("details", {}, h("summary", {}, "Show the rulesheet"), this.source)),
+      panel("Players", this.setup),
+      panel("Rulesheet", this.found, h("details", {}, h("summary", {}, "Show the rulesheet"), this.source)),
     );
     this.right = h(
       "div",
       {},
-      panel("Position", this.status, this.board, this.moves),
+      panel("Game", this.heading, this.status, this.board, this.moves),
       panel("State", h("details", {}, h("summary", {}, "Show the fluents"), this.fluents)),
     );
   }
@@ -269,6 +270,7 @@ export class RulesheetsView {
   }
 
   update() {
+    this.drawHeading();
     this.drawSetup();
     this.drawBoard();
     this.drawMoves();
@@ -281,17 +283,25 @@ export class RulesheetsView {
     refill(this.fluents, state?.state, () => [fluentTable(state?.state ?? [])]);
   }
 
-  drawSetup() {
-    const { sheets, name, seats, playouts, states } = this;
-    const policies = /** @type {[string, string][]} */ (this.app.policies.map(({ name }) => [name, name]));
-    refill(this.setup, [sheets, name, seats, playouts, states.length, policies], () => [
+  /** Shows the name of the game, and the choice of another one. */
+  drawHeading() {
+    const { sheets, name } = this;
+    refill(this.heading, [sheets, name], () => [
+      h("h1", {}, gameTitle(name)),
       choice(
-        "Game",
-        sheets.map((sheet) => [sheet.name, sheet.error ? `${sheet.name} (not valid)` : sheet.name]),
+        "Choose a game",
+        sheets.map((sheet) => [sheet.name, sheet.error ? `${gameTitle(sheet.name)} (not valid)` : gameTitle(sheet.name)]),
         name,
         (value) => this.app.visit({ view: "rulesheets", rules: value }),
         { "data-name": "rulesheet", "data-key": "rulesheet" },
       ),
+    ]);
+  }
+
+  drawSetup() {
+    const { seats, playouts, states } = this;
+    const policies = /** @type {[string, string][]} */ (this.app.policies.map(({ name }) => [name, name]));
+    refill(this.setup, [seats, playouts, states.length, policies], () => [
       ...Object.entries(seats).map(([role, seat]) =>
         choice(role, [[PERSON, "a person"], ...policies], seat, (value) => this.seat(role, value), {
           "data-name": `seat-${role}`,
@@ -364,6 +374,15 @@ export class RulesheetsView {
       ),
     );
   }
+}
+
+/**
+ * Returns the name of a rulesheet as a title.
+ * @param {string} name
+ */
+function gameTitle(name) {
+  const words = name.replace(/[-_]+/g, " ").trim();
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /**

@@ -2,9 +2,9 @@
 
 import { api } from "../api.js";
 import { SIZES } from "../geometry.js";
-import { button, choice, fill, h, panel, s } from "../dom.js";
+import { button, choice, fill, h, notify, panel, s } from "../dom.js";
 import { choose } from "../notation.js";
-import { sensiblePrefix, showRunning, sizeText } from "../build-card.js";
+import { costText, partOf, showRunning } from "../build-card.js";
 import { bytesText, count, shortCount } from "../text.js";
 
 /**
@@ -25,8 +25,10 @@ export class TablesView {
     this.wide = true;
     this.size = 9;
     this.pieces = 6;
-    /** @type {number | null} */
-    this.within = null;
+    /** The covered cells that the user has chosen, null for all; undefined for the proposal of the server. @type {number | null | undefined} */
+    this.within = undefined;
+    /** The name of the table whose deletion the user is asked to confirm. */
+    this.asked = "";
     /** @type {Map<string, number[]>} */
     this.layers = new Map();
     this.list = h("div.table-list");
@@ -60,9 +62,9 @@ export class TablesView {
 
   /** @param {Partial<{size: number, pieces: number, within: number | null}>} change */
   change(change) {
+    this.within = undefined;
     Object.assign(this, change);
     this.pieces = Math.min(this.pieces, this.most());
-    if (!("within" in change)) this.within = sensiblePrefix(this.size, this.pieces) ?? null;
     this.update();
   }
 
@@ -71,9 +73,11 @@ export class TablesView {
   }
 
   drawForm() {
-    const { size, pieces, within } = this;
+    const { size, pieces } = this;
+    const offer = this.app.builds.offer(size, pieces);
+    const proposed = offer ? (partOf(offer) ?? null) : null;
+    const within = this.within === undefined ? proposed : this.within;
     const cells = within ?? size * size;
-    const states = Number(choose(cells, pieces));
     const sizes = /** @type {[string, string][]} */ (SIZES.map((side) => [`${side}`, `${side} × ${side}`]));
     const counts = /** @type {[string, string][]} */ (
       Array.from({ length: this.most() }, (_, at) => [`${at + 1}`, `${at + 1}`])
@@ -110,20 +114,39 @@ export class TablesView {
         }),
         h("label.field", {}, h("span", {}, "Cells"), part),
       ),
-      h(
-        "p.note",
-        {},
-        `${count(states, "state")}, ${sizeText(states)}. ${within ? `A part: the ${cells} cells nearest the goal.` : "The whole board."}`,
-      ),
+      ...this.formNotes(cells, offer, this.within === undefined && proposed !== null),
       known
         ? h("p.note", {}, "This table exists.")
         : button("Build", () => this.app.builds.start(size, pieces, within ?? undefined), {
             primary: true,
             "data-action": "build",
             "data-key": "build",
-            disabled: this.app.builds.running().length > 0,
+            disabled: this.app.builds.running().length > 0 || (this.within === undefined && !offer),
           }),
     );
+  }
+
+  /**
+   * Returns the texts about the table to build.
+   * @param {number} cells the covered cells
+   * @param {import("../types.js").Offer | null} offer
+   * @param {boolean} proposed whether the offer is a part that the user has not chosen
+   */
+  formNotes(cells, offer, proposed) {
+    const { size, pieces } = this;
+    const states = Number(choose(cells, pieces));
+    const whole = cells === size * size;
+    const cost = offer && states === offer.states ? costText(offer) : `${count(states, "state")}, ${bytesText(states)}`;
+    const notes = [
+      h("p.note", {}, `${cost}. ${whole ? "The whole board." : `A part: the ${cells} cells nearest the goal.`}`),
+    ];
+    if (!offer || !proposed) return notes;
+    const reason = `The whole board has ${shortCount(offer.whole_states)} states and takes ${bytesText(offer.whole_states)}. Proposed are at most ${shortCount(offer.most_states)} states, which are built in memory in a minute or two.`;
+    const all = button("Take the whole board", () => this.change({ within: null }), {
+      "data-action": "whole",
+      "data-key": "whole",
+    });
+    return [...notes, h("p.note", { "data-name": "reason" }, reason), h("div.row-actions", {}, all)];
   }
 
   drawList() {
@@ -161,6 +184,7 @@ export class TablesView {
       layers && layers.length > 0
         ? h("figure", {}, histogram(layers), h("figcaption", {}, "States at each distance"))
         : null,
+      this.asked === table.name ? this.confirmation(table) : null,
       h(
         "div.row-actions",
         {},
@@ -169,8 +193,60 @@ export class TablesView {
           "data-action": "explore",
           "data-key": `explore-${table.name}`,
         }),
+        this.app.deletes && this.asked !== table.name
+          ? button("Delete", () => this.ask(table.name), {
+              icon: "trash",
+              "data-action": "delete-table",
+              "data-key": `delete-${table.name}`,
+            })
+          : null,
       ),
     );
+  }
+
+  /** @param {string} name the table to delete, or an empty text */
+  ask(name) {
+    this.asked = name;
+    this.update();
+    const cancel = this.list.querySelector('[data-action="keep-table"]');
+    if (cancel instanceof HTMLElement) cancel.focus();
+  }
+
+  /**
+   * Returns the question whether a table is to be deleted.
+   * @param {TableInfo} table
+   */
+  confirmation(table) {
+    const text = `Delete ${table.name} (${bytesText(table.bytes)}) from the disk? Only a new build brings it back.`;
+    return h(
+      "div.confirm",
+      { role: "alertdialog", "aria-label": `Delete ${table.name}` },
+      h("p", {}, text),
+      h(
+        "div.row-actions",
+        {},
+        button("Keep it", () => this.ask(""), { "data-action": "keep-table", "data-key": `keep-${table.name}` }),
+        button("Delete the file", () => this.delete(table), {
+          icon: "trash",
+          "data-action": "confirm-delete",
+          "data-key": `confirm-${table.name}`,
+        }),
+      ),
+    );
+  }
+
+  /** @param {TableInfo} table */
+  async delete(table) {
+    this.asked = "";
+    try {
+      await api.deleteTable(table.name, table.checksum);
+      this.layers.delete(table.name);
+      notify(`The table ${table.name} is deleted.`);
+      this.app.session.forget();
+    } catch (error) {
+      this.app.fail(error);
+    }
+    await this.app.refreshTables();
   }
 
   /** @param {TableInfo} table */
