@@ -1,4 +1,3 @@
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -62,8 +61,8 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         threads: args.threads.get(),
         search_memory: search_memory(None),
         build_memory: memory_limit(None),
-        // Other machines cannot delete what took hours to build.
-        deletes_tables: is_loopback(&args.bind),
+        // Other machines, also those behind a proxy, cannot delete what took hours to build.
+        deletes_tables: args.bind.is_loopback() && args.allowed_hosts.is_empty(),
         limits: ClientLimits::default(),
         log: if args.requests { Arc::new(|line| status!("{line}")) } else { Arc::new(|_| ()) },
     })?;
@@ -81,11 +80,6 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     }
     server.run(&stop);
     Ok(CommandOutcome::Answered)
-}
-
-/// Returns whether only programs of this machine can connect to an address.
-fn is_loopback(bind: &str) -> bool {
-    bind.eq_ignore_ascii_case("localhost") || bind.parse::<IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback())
 }
 
 /// Opens a page in the browser of the user. Reports a system that has none.
