@@ -157,7 +157,7 @@ export function showOffer(element, app, size, pieces) {
   if (element.hidden) return;
   if (running) return showRunning(element, app.builds);
   const offer = app.builds.offer(size, pieces);
-  const part = offer && partOf(offer);
+  const part = offer ? partOf(offer) : undefined;
   refill(element, [size, pieces, offer], () => [
     h("h3", {}, "No table of distances yet"),
     h("p", {}, "You can play at once. Players then estimate the way to the goal."),
