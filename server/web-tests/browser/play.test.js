@@ -71,10 +71,10 @@ test("a saved record does not have the moves that were taken back", async () => 
   }
   await until(async () => (await moves(page)).length === 2, "two moves");
   // Undo at an earlier position keeps the moves after it.
-  await page.keyboard.press("ArrowLeft");
+  await page.locator('[data-key="previous"]').click();
   await page.locator('[data-action="undo"]').click();
   assert.deepEqual(await moves(page), ["a2-a3", "e4-d4"]);
-  await page.keyboard.press("End");
+  await page.locator('[data-key="last"]').click();
   await page.locator('[data-action="undo"]').click();
   assert.deepEqual(await moves(page), ["a2-a3"]);
   await until(async () => (await cells(page, ".movable")).includes("e4"), "the turn of o");

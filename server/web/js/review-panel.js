@@ -1,6 +1,6 @@
 /** The summary of a searched game, and the way from mistake to mistake. */
 
-import { announce, button, h, refill } from "./dom.js";
+import { button, h, refill } from "./dom.js";
 import { sideBadge } from "./stage.js";
 import { count } from "./text.js";
 
@@ -70,17 +70,22 @@ export class ReviewPanel {
     ]);
   }
 
+  /** Returns the move before the shown position as a sentence for screen readers, with its mistake. */
+  spoken() {
+    const { session, evaluations } = this.host;
+    const { move } = session.node;
+    if (!move) return "";
+    const mistake = evaluations.mistake(session.node);
+    return `${move.replace("-", " to ")}${mistake ? `: ${spokenSign(mistake.sign)}, ${mistake.text}` : ""}. `;
+  }
+
   /** Goes to the next marked move of the line; after the last one, to the first. Returns whether there is one. */
   next() {
-    const { session, evaluations } = this.host;
+    const { session } = this.host;
     const marked = this.mistakes();
     const next = marked.find(({ depth }) => depth > session.node.depth) ?? marked[0];
     if (!next) return false;
     session.go(next);
-    const mistake = evaluations.mistake(next);
-    announce(
-      `${sideOf(next)} ${next.move.replace("-", " to ")}: ${mistake ? spokenSign(mistake.sign) : ""}, ${mistake?.text}.`,
-    );
     return true;
   }
 }

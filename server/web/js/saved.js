@@ -192,7 +192,7 @@ class SavedGame {
     const { node } = this.session;
     if (this.said === node) return;
     this.said = node;
-    announce(`${node.move ? `${node.move.replace("-", " to ")}. ` : ""}${this.game.statusText()}`);
+    announce(`${this.review.spoken()}${this.game.statusText()}`);
   }
 
   /** @param {unknown} error */

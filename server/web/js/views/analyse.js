@@ -82,11 +82,10 @@ export class AnalyseView {
       "aria-label": "Record or position",
       "data-name": "paste",
     });
-    this.left = h("div", {}, panel("Moves and distances", this.overlays, this.list), this.offer);
+    this.left = h("div", {}, this.study, panel("Moves and distances", this.overlays, this.list), this.offer);
     this.right = h(
       "div",
       {},
-      this.study,
       panel("Engine", this.engine, this.lines, this.state),
       panel(
         "Game",
@@ -277,6 +276,7 @@ export class AnalyseView {
     const search = { player: this.settings.player, nodes: GAME_NODES };
     this.lesson = new Lesson(app, nodes, search, () => {
       this.lesson = null;
+      this.study.replaceChildren();
       app.update();
     });
     this.study.replaceChildren(panel("Learn from mistakes", this.lesson.element));
@@ -455,7 +455,7 @@ export class AnalyseView {
     const { session } = this.app;
     if (!session.facts || this.lesson || this.said === session.node) return;
     this.said = session.node;
-    announce(`${session.node.move ? `${session.node.move.replace("-", " to ")}. ` : ""}${this.app.game.statusText()}`);
+    announce(`${this.review.spoken()}${this.app.game.statusText()}`);
   }
 }
 
