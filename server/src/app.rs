@@ -48,7 +48,7 @@ pub struct App {
     pub searches: Searches,
     /// The builds.
     pub builds: Arc<Builds>,
-    /// The estimated times of builds that were proposed, by board. Other proposals wait while one is estimated.
+    /// The estimated times of builds that were proposed, by board.
     pub build_times: Mutex<HashMap<Board, Option<Duration>>>,
     /// Whether clients may delete tables.
     pub deletes_tables: bool,

@@ -94,11 +94,14 @@ pub async fn offer(
     app.work.run(move |_| Ok(Json(offer_of(&shared, board)))).await
 }
 
-/// Returns the offer for a board. Its time is measured once.
+/// Returns the offer for a board. Its time is measured for the first request.
 fn offer_of(app: &App, board: Board) -> OfferAnswer {
     let offer = TableOffer::of(board);
-    let mut times = app.build_times.lock().unwrap_or_else(PoisonError::into_inner);
-    let time = *times.entry(board).or_insert_with(|| offer.time(app.threads));
+    let times = || app.build_times.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = times().get(&board).copied();
+    // Not under the lock: a thread that waits for a measurement may answer another request in the meantime.
+    let time = known.unwrap_or_else(|| offer.time(app.threads));
+    times().insert(board, time);
     OfferAnswer {
         within: offer.prefix().within(),
         states: offer.prefix().states(),
