@@ -146,17 +146,17 @@ function progress(build, builds) {
 /**
  * Shows the offer to build the table of a board, or its progress. The element is hidden if the table exists.
  * @param {HTMLElement} element
- * @param {App} app
+ * @param {{tables: import("./types.js").TableInfo[], builds: Builds | null}} app
  * @param {number} size
  * @param {number} pieces
  */
-export function showOffer(element, app, size, pieces) {
-  const known = app.tables.some((table) => table.side === size && table.pieces === pieces);
-  const running = app.builds.running().length > 0;
-  element.hidden = known && !running;
-  if (element.hidden) return;
-  if (running) return showRunning(element, app.builds);
-  const offer = app.builds.offer(size, pieces);
+export function showOffer(element, { tables, builds }, size, pieces) {
+  const known = tables.some((table) => table.side === size && table.pieces === pieces);
+  const running = builds !== null && builds.running().length > 0;
+  element.hidden = !builds || (known && !running);
+  if (element.hidden || !builds) return;
+  if (running) return showRunning(element, builds);
+  const offer = builds.offer(size, pieces);
   const part = offer ? partOf(offer) : undefined;
   refill(element, [size, pieces, offer], () => [
     h("h3", {}, "No table of distances yet"),
@@ -168,7 +168,7 @@ export function showOffer(element, app, size, pieces) {
         ? `With this part of a table they know it once their pieces are within the ${part} cells nearest the goal, and play better there.`
         : "With a table they know it and play better, and every move shows its distance.",
     ),
-    button(part ? `Build a part: ${part} cells` : "Build the table", () => app.builds.start(size, pieces, part), {
+    button(part ? `Build a part: ${part} cells` : "Build the table", () => builds.start(size, pieces, part), {
       primary: true,
       disabled: !offer,
       "data-action": "build",

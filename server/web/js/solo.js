@@ -1,6 +1,6 @@
 /** One army alone on the board: its moves, distances and history, for the views that use a table. */
 
-import { api, isAbort } from "./api.js";
+import { isAbort } from "./api.js";
 import { rowsToGo } from "./geometry.js";
 import { h, iconButton, refill } from "./dom.js";
 import { destinations } from "./game-stage.js";
@@ -8,7 +8,6 @@ import { changeMarks, heatMarks, pieceMarks } from "./marks.js";
 import { distanceText } from "./text.js";
 
 /**
- * @typedef {import("./app.js").App} App
  * @typedef {import("./types.js").Side} Side
  * @typedef {import("./types.js").State} State
  * @typedef {import("./types.js").TableInfo} TableInfo
@@ -21,7 +20,7 @@ import { distanceText } from "./text.js";
 
 export class Solo {
   /**
-   * @param {App} app
+   * @param {import("./types.js").TablesApp} app
    * @param {() => void} changed
    */
   constructor(app, changed) {
@@ -95,7 +94,7 @@ export class Solo {
     this.fault = "";
     this.changed();
     if (!table || this.cells.length === 0) return;
-    api.state(table.name, this.text, this.player, this.abort.signal).then(
+    this.app.facts.state(table.name, this.text, this.player, this.abort.signal).then(
       (state) => {
         this.state = state;
         this.changed();
@@ -184,7 +183,7 @@ export class Solo {
     stage.board.set({ marks: this.marks(cell) });
     if (!cell || this.overlay !== "heat" || !this.table) return;
     this.heatAbort = new AbortController();
-    api.heat(this.table.name, this.text, this.player, cell, this.heatAbort.signal).then(
+    this.app.facts.heat(this.table.name, this.text, this.player, cell, this.heatAbort.signal).then(
       (cells) => {
         this.heat = heatMarks(cells, cell);
         stage.board.set({ marks: this.marks(stage.board.selected) });

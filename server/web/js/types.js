@@ -11,7 +11,7 @@
  * @typedef {Interface.Distance} Distance
  * @typedef {Interface.MoveRow} MoveRow
  * @typedef {Interface.Position} Position
- * @typedef {Interface.State} State
+ * @typedef {Omit<Interface.State, "rank"> & {rank: number | bigint}} State
  * @typedef {Interface.Line} Line
  * @typedef {Interface.HeatCell} HeatCell
  * @typedef {Interface.Build} Build
@@ -42,6 +42,23 @@
  * @typedef {{position: string, moves: string | undefined}} PlayedGame a position, and moves from there on
  *
  * @typedef {{nodes?: number, seconds?: number, depth?: number, playouts?: number}} Limits
+ *
+ * @typedef {object} StateFacts facts about the states of tables, from the server or from the files of an explorer
+ * @property {(table: string, state: string, player: Side, signal?: AbortSignal) => Promise<State>} state
+ * @property {(table: string, state: string, player: Side, signal?: AbortSignal) => Promise<Line>} line
+ * @property {(table: string, state: string, player: Side, piece: string, signal?: AbortSignal) => Promise<HeatCell[]>} heat
+ * @property {(table: string, distance: number, player: Side, seed?: number) => Promise<{state: string}>} random a state
+ *   at a distance
+ *
+ * @typedef {object} TablesApp a page with views of tables
+ * @property {TableInfo[]} tables
+ * @property {StateFacts} facts
+ * @property {import("./build-card.js").Builds | null} builds null if the page cannot build tables
+ * @property {import("./stage.js").Stage} stage
+ * @property {() => void} update draws the view again
+ * @property {(link: Record<string, string>) => void} visit
+ * @property {(error: unknown) => void} fail shows an error
+ * @property {() => void} share
  *
  * @typedef {object} GameFilter
  * @property {string} [player]

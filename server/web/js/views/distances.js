@@ -1,6 +1,5 @@
 /** Distances: one army and a table. */
 
-import { api } from "../api.js";
 import { home } from "../geometry.js";
 import { announce, button, choice, fill, h, panel, refill } from "../dom.js";
 import { showMoves } from "../moves-panel.js";
@@ -10,7 +9,7 @@ import { count, distanceSpoken, distanceText } from "../text.js";
 import { showOffer } from "../build-card.js";
 
 /**
- * @typedef {import("../app.js").App} App
+ * @typedef {import("../types.js").TablesApp} TablesApp
  * @typedef {import("../storage.js").Link} Link
  * @typedef {import("../types.js").Side} Side
  * @typedef {import("../types.js").Line} Line
@@ -28,7 +27,7 @@ const OVERLAYS = [
 ];
 
 export class DistancesView {
-  /** @param {App} app */
+  /** @param {TablesApp} app */
   constructor(app) {
     this.app = app;
     this.title = "Distances";
@@ -238,7 +237,7 @@ export class DistancesView {
     if (!table) return;
     this.lastDistance = distance;
     try {
-      const { state } = await api.random(table.name, distance, player, Math.floor(Math.random() * 2 ** 31));
+      const { state } = await this.app.facts.random(table.name, distance, player, Math.floor(Math.random() * 2 ** 31));
       this.setState(state);
     } catch (error) {
       this.app.fail(error);
@@ -316,7 +315,7 @@ export class DistancesView {
     if (!solo.table) return;
     const { index, text } = solo;
     try {
-      const line = await api.line(solo.table.name, text, solo.player);
+      const line = await this.app.facts.line(solo.table.name, text, solo.player);
       if (solo.text !== text) return;
       [this.line, this.lineStart] = [line, index];
       this.app.update();

@@ -1,6 +1,5 @@
 /** Puzzles: bring an army home in the least number of moves. */
 
-import { api } from "../api.js";
 import { announce, button, choice, fill, h, panel } from "../dom.js";
 import { load, save, settings } from "../storage.js";
 import { Solo } from "../solo.js";
@@ -9,12 +8,12 @@ import { showOffer } from "../build-card.js";
 import { parseState, preferred } from "./distances.js";
 
 /**
- * @typedef {import("../app.js").App} App
+ * @typedef {import("../types.js").TablesApp} TablesApp
  * @typedef {import("../storage.js").Link} Link
  */
 
 export class PuzzlesView {
-  /** @param {App} app */
+  /** @param {TablesApp} app */
   constructor(app) {
     this.app = app;
     this.title = "Puzzles";
@@ -27,6 +26,8 @@ export class PuzzlesView {
     this.helped = false;
     this.counted = false;
     this.drawing = false;
+    /** Whether the view waits for the puzzle that it will show. */
+    this.opening = false;
     /** The number of requests so far; only the answer to the last one is shown. */
     this.requests = 0;
     this.said = "";
@@ -210,14 +211,14 @@ export class PuzzlesView {
   async draw() {
     const table = this.tableNow();
     if (!table) return;
-    this.drawing = true;
+    this.drawing = this.opening = true;
     const request = ++this.requests;
     try {
       const distance = Math.min(this.settings.distance, table.max_distance);
-      const { state } = await api.random(table.name, distance, "x", Math.floor(Math.random() * 2 ** 31));
+      const { state } = await this.app.facts.random(table.name, distance, "x", Math.floor(Math.random() * 2 ** 31));
       if (request === this.requests) this.begin(table, parseState(state, table, "x"), distance);
     } catch (error) {
-      this.app.fail(error);
+      this.failed(request, error);
     }
   }
 
@@ -227,15 +228,25 @@ export class PuzzlesView {
     this.wanted = {};
     const table = this.app.tables.find((other) => other.name === name) ?? this.tableNow();
     if (!table) return;
-    this.drawing = true;
+    this.drawing = this.opening = true;
     const request = ++this.requests;
     try {
-      const { distance } = await api.state(table.name, state, "x");
+      const cells = parseState(state, table, "x");
+      const { distance } = await this.app.facts.state(table.name, cells.join(","), "x");
       if (distance === null) throw new Error("the table does not cover this state");
-      if (request === this.requests) this.begin(table, parseState(state, table, "x"), distance);
+      if (request === this.requests) this.begin(table, cells, distance);
     } catch (error) {
-      this.app.fail(error);
+      this.failed(request, error);
     }
+  }
+
+  /**
+   * @param {number} request
+   * @param {unknown} error
+   */
+  failed(request, error) {
+    if (request === this.requests) this.opening = false;
+    this.app.fail(error);
   }
 
   /**
@@ -245,8 +256,7 @@ export class PuzzlesView {
    */
   begin(table, cells, distance) {
     this.goal = distance;
-    this.helped = false;
-    this.counted = false;
+    this.helped = this.counted = this.opening = false;
     this.solo.start(table, "x", cells);
   }
 }
