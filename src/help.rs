@@ -13,7 +13,7 @@ use crate::output::ColorArg;
 
 /// The commands in groups, in the order of the help.
 pub const GROUPS: [(&str, &[&str]); 7] = [
-    ("Tables", &["build", "tables", "info", "verify", "convert", "export", "compare", "assemble"]),
+    ("Tables", &["build", "tables", "info", "verify", "convert", "export", "explorer", "compare", "assemble"]),
     ("Look up", &["query", "line", "show", "rank", "unrank"]),
     ("Play", &["play", "serve", "analyse", "export-game", "ugi", "moves", "perft", "players", "tune"]),
     ("Tournaments", &["match", "tournament"]),
@@ -29,6 +29,7 @@ const TABLE_READERS: &[&str] = &[
     "verify",
     "convert",
     "export",
+    "explorer",
     "compare",
     "query",
     "line",
@@ -58,6 +59,7 @@ pub const EFFECTS: [(&str, &[&str]); 6] = [
             "tables",
             "verify",
             "convert",
+            "explorer",
             "compare",
             "assemble",
             "line",
@@ -82,6 +84,7 @@ pub const EFFECTS: [(&str, &[&str]); 6] = [
             "build",
             "verify",
             "convert",
+            "explorer",
             "compare",
             "export-game",
             "tune",
@@ -112,6 +115,8 @@ pub const EXAMPLES: &[(&str, &str)] = &[
     ("verify", "sternhalma verify --deep table.sht --cluster hosts.txt --process 3 --secret-file secret"),
     ("convert", "sternhalma convert 9x9-6 --encoding zstd -o 9x9-6-zstd.sht"),
     ("export", "sternhalma export 9x9-6 -o distances.bin"),
+    ("explorer", "sternhalma explorer site 9x9-6"),
+    ("explorer", "sternhalma explorer site 9x9-6 7x7-4 --force"),
     ("compare", "sternhalma compare 9x9-6-within40 9x9-6"),
     ("assemble", "sternhalma assemble table.sht.part-*-of-8 -o table.sht"),
     ("query", "sternhalma query 9x9-6 a1,b1,c1,a2,b2,a3 '#1000'"),

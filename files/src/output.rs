@@ -96,9 +96,32 @@ impl OutputFile {
     /// # Errors
     /// If the file cannot be written, or another one has appeared at its path.
     pub fn finish(mut self) -> Result<Stream, OutputError> {
-        let Some(place) = self.place.take() else { return self.stream_again() };
-        let placed = self.stream.sync().and_then(|()| self::place(&place.temporary, &place.target, place.replace));
-        if let Err(source) = placed {
+        let target = self.place.as_ref().map(|place| place.target.clone());
+        let io = |path: &Path, source| OutputError::Io { path: path.to_owned(), source };
+        if target.is_some() {
+            self.stream.sync().map_err(|source| io(&self.path, source))?;
+        }
+        self.take_place()?;
+        if let Some(target) = target {
+            let directory = target.parent().filter(|directory| !directory.as_os_str().is_empty());
+            sync_directory(directory.unwrap_or(Path::new("."))).map_err(|source| io(&self.path, source))?;
+        }
+        self.stream_again()
+    }
+
+    /// Gives the file its name, as [`finish`](OutputFile::finish) does, but does not make it durable: after a failure of
+    /// the machine, the file may be damaged. This is for many small files whose readers check their contents.
+    ///
+    /// # Errors
+    /// If the file cannot be written, or another one has appeared at its path.
+    pub fn finish_unsynced(mut self) -> Result<(), OutputError> {
+        self.take_place()
+    }
+
+    /// Gives the file its name.
+    fn take_place(&mut self) -> Result<(), OutputError> {
+        let Some(place) = self.place.take() else { return Ok(()) };
+        if let Err(source) = self::place(&place.temporary, &place.target, place.replace) {
             let path = self.path.clone();
             // Dropping the value removes the file.
             self.place = Some(place);
@@ -107,10 +130,7 @@ impl OutputFile {
                 _ => OutputError::Io { path, source },
             });
         }
-        let directory = place.target.parent().filter(|directory| !directory.as_os_str().is_empty());
-        let synced = sync_directory(directory.unwrap_or(Path::new(".")));
-        synced.map_err(|source| OutputError::Io { path: self.path.clone(), source })?;
-        self.stream_again()
+        Ok(())
     }
 
     /// Returns another handle of the open file, which shares its lock.
@@ -237,6 +257,29 @@ mod tests {
         fs::remove_file(&path).unwrap();
         symlink("elsewhere", &path).unwrap();
         assert!(file.finish().is_err());
+        assert_eq!(names(dir.path()), ["file"]);
+    }
+
+    #[test]
+    fn a_file_that_is_not_durable_has_the_same_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        let write = |replace| {
+            let mut file = OutputFile::create(&path, replace, &[])?;
+            file.write_all(b"new").unwrap();
+            file.finish_unsynced()
+        };
+        write(false).unwrap();
+        assert!(matches!(write(false), Err(OutputError::Exists { .. })));
+        fs::write(&path, "old").unwrap();
+        write(true).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        fs::remove_file(&path).unwrap();
+        let file = OutputFile::create(&path, false, &[]).unwrap();
+        // A file that appears meanwhile is kept.
+        fs::write(&path, "old").unwrap();
+        assert!(matches!(file.finish_unsynced(), Err(OutputError::Exists { .. })));
+        assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(names(dir.path()), ["file"]);
     }
 

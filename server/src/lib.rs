@@ -24,7 +24,7 @@
 //!   requests share;
 //! - `openapi`: what the OpenAPI document has besides the types and handlers of the routes;
 //! - `facts`, `rows`: positions, moves and distances, as the interface describes them;
-//! - `export`: games as files that open without a server;
+//! - `export`: games and tables as files that need no server of this program;
 //! - `api`: the routes of the interface.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
@@ -63,7 +63,7 @@ mod tables;
 mod work;
 
 pub use api::openapi;
-pub use export::{SavedGame, SavedGameError, Search};
+pub use export::{ExplorerTable, SavedGame, SavedGameError, Search, explorer_index, explorer_page, explorer_samples};
 pub use games::GameLimits;
 pub use hosts::{HostName, ParseHostError};
 pub use options::{ClientLimits, Log, ServerOptions};

@@ -25,6 +25,9 @@ struct Web;
 /// The document of saved games, which has its data inside. It is not part of the page.
 pub const SAVED: &str = "saved.html";
 
+/// The document of tables on other servers, which is not part of the page.
+pub const EXPLORER: &str = "explorer.html";
+
 /// A file of the page is missing. It is a fault of the page, not of a request or a game.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the page is faulty: {path} is missing")]
@@ -48,7 +51,7 @@ static ASSETS: LazyLock<BTreeMap<String, Result<Asset, PageError>>> =
 
 /// Returns the paths of the files of the page.
 fn files() -> impl Iterator<Item = Cow<'static, str>> {
-    Web::iter().filter(|path| path != SAVED)
+    Web::iter().filter(|path| ![SAVED, EXPLORER].contains(&&**path))
 }
 
 impl Asset {
@@ -88,6 +91,15 @@ pub fn text(path: &str) -> Result<String, PageError> {
     let file = Web::get(path).and_then(|file| String::from_utf8(file.data.into_owned()).ok());
     let file = file.ok_or_else(|| PageError { path: path.to_owned() })?;
     Ok(if path.ends_with(".js") { without_comments(&file) } else { file })
+}
+
+/// Returns the paths of the files that a document names.
+///
+/// # Errors
+/// If the document is missing.
+pub fn files_of(document: &str) -> Result<Vec<String>, PageError> {
+    let names = text(document)?;
+    Ok(names.split('"').filter(|name| Web::get(name).is_some()).map(str::to_owned).collect())
 }
 
 /// Returns a module without the lines that belong to comments alone, which are a third of its bytes. Such a comment
@@ -159,7 +171,10 @@ mod tests {
     fn the_document_names_every_file_of_the_page() {
         let document = text("index.html").unwrap();
         let unnamed: Vec<&String> = ASSETS.keys().filter(|path| !document.contains(&format!("=\"{path}\""))).collect();
-        assert_eq!(unnamed, ["index.html", "js/saved-facts.js", "js/saved.js", "js/types.js"]);
+        let explorer = ["js/cells.js", "js/explorer-facts.js", "js/explorer.js"];
+        let others = ["js/reader.js", "js/saved-facts.js", "js/saved.js", "js/shards.js", "js/types.js"];
+        let expected: [&[&str]; 3] = [&["index.html"], &explorer, &others];
+        assert_eq!(unnamed, expected.concat());
         let names = document.split(['\'', '"']).filter(|word| word.contains('.') && word.contains('/'));
         let missing = names.filter(|&name| !name.contains(' ') && !ASSETS.get(name).is_some_and(Result::is_ok));
         assert_eq!(missing.collect::<Vec<_>>(), [""; 0]);

@@ -1,7 +1,7 @@
 //! Parameters and parts of answers that several routes share.
 
 use serde::{Deserialize, Serialize};
-use sternhalma_data::{Board, Cell, CellSet, Geometry, Move, Probe, RuleSet, Side};
+use sternhalma_data::{Board, Cell, CellSet, Geometry, Move, Probe, RuleSet, Side, State, Table, TableError};
 use sternhalma_engine::record::{JsonValue, MARK_LIMITS, MarkLimits};
 use sternhalma_engine::ugi::action_text;
 use sternhalma_engine::{OCCURRENCES, SearchInfo, SearchValue};
@@ -135,6 +135,60 @@ impl MarkLimitsRow {
     pub fn new() -> MarkLimitsRow {
         let MarkLimits { lead, reward, distance } = MARK_LIMITS;
         MarkLimitsRow { lead, reward, distance }
+    }
+}
+
+/// What a table contains. The names are those of `sternhalma info --json`.
+#[derive(Serialize, ToSchema)]
+#[schema(as = TableInfo)]
+pub struct TableRow {
+    name: String,
+    /// The cells along an edge.
+    #[schema(minimum = 3, maximum = 11)]
+    side: usize,
+    /// The pieces of an army.
+    #[schema(minimum = 1, maximum = 15)]
+    pieces: usize,
+    /// The number of covered cells, those nearest the goal.
+    #[schema(minimum = 1, maximum = 121)]
+    within: usize,
+    states: u64,
+    #[schema(value_type = openapi::Encoding)]
+    encoding: String,
+    mirrored: bool,
+    bytes: u64,
+    #[schema(value_type = openapi::Moves)]
+    max_distance: u8,
+    /// The distance of the army in the corner opposite the goal.
+    #[schema(value_type = Option<openapi::Moves>)]
+    start_distance: Option<u8>,
+    /// The largest distance that is exact; null if all are.
+    exact_to: Option<u32>,
+    #[schema(pattern = "^[0-9a-f]{16}$")]
+    checksum: String,
+}
+
+impl TableRow {
+    /// Describes a table with a name.
+    ///
+    /// # Errors
+    /// If the data of the table is damaged.
+    pub fn new(name: &str, table: &Table) -> Result<TableRow, TableError> {
+        let (prefix, board) = (table.prefix(), table.board());
+        Ok(TableRow {
+            name: name.to_owned(),
+            side: board.size(),
+            pieces: board.pieces(),
+            within: prefix.within(),
+            states: prefix.states(),
+            encoding: table.encoding().to_string(),
+            mirrored: table.spec().mirrored,
+            bytes: table.file_bytes(),
+            max_distance: table.max_distance().0,
+            start_distance: table.probe(State::start(board))?.distance().map(|distance| distance.0),
+            exact_to: table.proven_depth(),
+            checksum: format!("{:016x}", table.checksum()),
+        })
     }
 }
 

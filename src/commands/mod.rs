@@ -8,6 +8,7 @@ mod completions;
 mod convert;
 mod datagen;
 mod estimate;
+mod explorer;
 mod export;
 mod export_game;
 mod games;
@@ -47,6 +48,7 @@ pub enum CliCommand {
     Verify(verify::Args),
     Convert(convert::Args),
     Export(export::Args),
+    Explorer(explorer::Args),
     Compare(compare::Args),
     Assemble(assemble::Args),
     Query(query::Args),
@@ -89,6 +91,7 @@ pub fn run(ctx: &CommandContext, command: &CliCommand) -> Result<CommandOutcome>
         CliCommand::Rank(args) => rank::run_rank(args),
         CliCommand::Unrank(args) => rank::run_unrank(args),
         CliCommand::Export(args) => export::run(ctx, args),
+        CliCommand::Explorer(args) => explorer::run(ctx, args),
         CliCommand::ExportGame(args) => export_game::run(ctx, args),
         CliCommand::Moves(args) => moves::run_moves(args),
         CliCommand::Perft(args) => moves::run_perft(args),

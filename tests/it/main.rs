@@ -10,6 +10,7 @@ mod convert;
 mod discovery;
 mod documents;
 mod experiments;
+mod explorer;
 mod export;
 mod export_game;
 mod gdl;

@@ -52,10 +52,12 @@ const OPENINGS: (&str, &str, Kind, &str, &str) = (
     "table",
 );
 
+const EXPLORER: (&str, &str, Kind, &str, &str) = ("explorer", "directory", Directory, "explorer OUT table", "table");
+
 const MANUAL: (&str, &str, Kind, &str, &str) = ("man", "directory", Directory, "man OUT", "");
 
 fn outputs() -> impl Iterator<Item = (&'static str, &'static str, Kind, &'static str, &'static str)> {
-    OUTPUTS.into_iter().chain([OPENINGS, MANUAL])
+    OUTPUTS.into_iter().chain([OPENINGS, EXPLORER, MANUAL])
 }
 
 /// Returns an environment with the inputs.

@@ -21,7 +21,7 @@ mod sample;
 mod stream;
 pub mod write;
 
-pub use codec::rans;
+pub use codec::{ans_models, rans};
 pub use directory::{Coverage, TableFile, TablesDir};
 pub use distance::{Distance, Probe};
 pub use error::TableError;

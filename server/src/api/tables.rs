@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use sternhalma_data::table::Provenance;
-use sternhalma_data::{Side, State as ArmyState, Table, TableError};
+use sternhalma_data::{Side, Table, TableError};
 use utoipa::{IntoParams, ToSchema};
 
 use super::cache::answer_about;
@@ -15,59 +15,8 @@ use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Json, NoParams, Path, Query, TablePath};
 use crate::openapi::{self, Shared};
-use crate::rows::Unreadable;
+use crate::rows::{TableRow, Unreadable};
 use crate::tables::{Listing, OpenTable};
-
-/// What a table contains. The names are those of `sternhalma info --json`.
-#[derive(Serialize, ToSchema)]
-#[schema(as = TableInfo)]
-struct TableRow {
-    name: String,
-    /// The cells along an edge.
-    #[schema(minimum = 3, maximum = 11)]
-    side: usize,
-    /// The pieces of an army.
-    #[schema(minimum = 1, maximum = 15)]
-    pieces: usize,
-    /// The number of covered cells, those nearest the goal.
-    #[schema(minimum = 1, maximum = 121)]
-    within: usize,
-    states: u64,
-    #[schema(value_type = openapi::Encoding)]
-    encoding: String,
-    mirrored: bool,
-    bytes: u64,
-    #[schema(value_type = openapi::Moves)]
-    max_distance: u8,
-    /// The distance of the army in the corner opposite the goal.
-    #[schema(value_type = Option<openapi::Moves>)]
-    start_distance: Option<u8>,
-    /// The largest distance that is exact; null if all are.
-    exact_to: Option<u32>,
-    #[schema(pattern = "^[0-9a-f]{16}$")]
-    checksum: String,
-}
-
-impl TableRow {
-    fn of(open: &OpenTable) -> Result<TableRow, TableError> {
-        let table = &*open.table;
-        let (prefix, board) = (table.prefix(), table.board());
-        Ok(TableRow {
-            name: open.name.clone(),
-            side: board.size(),
-            pieces: board.pieces(),
-            within: prefix.within(),
-            states: prefix.states(),
-            encoding: table.encoding().to_string(),
-            mirrored: table.spec().mirrored,
-            bytes: table.file_bytes(),
-            max_distance: table.max_distance().0,
-            start_distance: table.probe(ArmyState::start(board))?.distance().map(|distance| distance.0),
-            exact_to: table.proven_depth(),
-            checksum: open.checksum(),
-        })
-    }
-}
 
 /// The tables, and the files that cannot be read.
 #[derive(Serialize, ToSchema)]
@@ -91,7 +40,7 @@ pub async fn list(State(app): State<Arc<App>>, Query(NoParams {}): Query<NoParam
         let Listing { tables: open, mut unreadable } = shared.tables.list()?;
         let mut tables = Vec::new();
         for open in open {
-            match TableRow::of(&open) {
+            match TableRow::new(&open.name, &open.table) {
                 Ok(row) => tables.push(row),
                 Err(error) => unreadable.push((open.name.clone(), error)),
             }
@@ -155,7 +104,7 @@ pub async fn table(
 ) -> Result<Response, ApiError> {
     let details = |open: &OpenTable, _| {
         Ok(TableDetails {
-            table: TableRow::of(open)?,
+            table: TableRow::new(&open.name, &open.table)?,
             layers: open.table.info().layers.clone(),
             partitions: partitions(&open.table),
             provenance: open.table.provenance().clone(),

@@ -6,6 +6,7 @@ import { test } from "node:test";
 const WEB = new URL("../../web/", import.meta.url).pathname;
 const HTML = readFileSync(join(WEB, "index.html"), "utf8");
 const SAVED = readFileSync(join(WEB, "saved.html"), "utf8");
+const EXPLORER = readFileSync(join(WEB, "explorer.html"), "utf8");
 
 /**
  * Adds a module and all that it imports.
@@ -20,8 +21,8 @@ function collect(path, found = new Set()) {
   return found;
 }
 
-/** The modules of the page and of saved games. */
-const MODULES = collect("js/saved.js", collect("js/main.js"));
+/** The modules of the page, of saved games and of the explorer. */
+const MODULES = collect("js/explorer.js", collect("js/saved.js", collect("js/main.js")));
 
 test("every file of the page is used", () => {
   const files = readdirSync(WEB, { recursive: true })
@@ -31,13 +32,23 @@ test("every file of the page is used", () => {
   assert.deepEqual(unused, ["js/types.js"], "only the module with types is not loaded");
 });
 
-test("the document names every module of the page, so that the browser loads them at once", () => {
-  const named = [...HTML.matchAll(/<link rel="modulepreload" href="([^"]+)" \/>/g)].map(([, path]) => path);
-  assert.deepEqual(["js/main.js", ...named].sort(), [...collect("js/main.js")].sort());
+test("the documents name every module of their pages, so that the browser loads them at once", () => {
+  for (const [html, entry] of [
+    [HTML, "js/main.js"],
+    [EXPLORER, "js/explorer.js"],
+  ]) {
+    const named = [...html.matchAll(/<link rel="modulepreload" href="([^"]+)" \/>/g)].map(([, path]) => path);
+    assert.deepEqual([entry, ...named].sort(), [...collect(entry)].sort());
+  }
+});
+
+test("the reader of tables is one module of at most 600 lines", () => {
+  const lines = readFileSync(join(WEB, "js/reader.js"), "utf8").trimEnd().split("\n");
+  assert.ok(lines.length <= 600, `${lines.length} lines`);
 });
 
 test("the document has no scripts or styles of its own, which the policy forbids", () => {
-  for (const html of [HTML, SAVED]) assert.doesNotMatch(html, /<style|style=|onclick|<script(?![^>]* src=)/);
+  for (const html of [HTML, SAVED, EXPLORER]) assert.doesNotMatch(html, /<style|style=|onclick|<script(?![^>]* src=)/);
   for (const path of MODULES) {
     assert.doesNotMatch(
       readFileSync(join(WEB, path), "utf8"),

@@ -17,5 +17,6 @@ mod test_blocks;
 
 pub(crate) use cache::DecodedBlocks;
 pub use encoder::BlockEncoder;
+pub use models::ans_models;
 pub(crate) use reader::{BlockFault, Codec, neighbor_distance, residue};
 pub(crate) use zstd::packed;

@@ -22,6 +22,12 @@ static MODELS: LazyLock<Vec<Model>> = LazyLock::new(|| {
     lengths.chunks_exact(3 * CONTEXTS).map(Model::of).collect()
 });
 
+/// Returns the file of the models of the encoding `ans`, which other readers of tables need: see
+/// `docs/reference/table-format.md`.
+pub fn ans_models() -> &'static [u8] {
+    FILE
+}
+
 /// The number of models.
 const COUNT: usize = FILE.len() / (2 * 3 * CONTEXTS);
 /// The costs of each [`CodedSymbol`] in 1/256 bits, by model, without the distance after [`ESCAPE`].
