@@ -89,6 +89,8 @@ async function connection(game, report, signal) {
   const silence = new AbortController();
   const silent = () => silence.abort(new ApiError(0, "The server is silent."));
   let timer = setTimeout(silent, SILENCE);
+  // A browser that leaves its network keeps the connection open for a while.
+  globalThis.addEventListener("offline", silent);
   try {
     const options = { signal: AbortSignal.any([signal, silence.signal]), headers: EVENTS };
     for await (const { event, data } of events(await request(path(game, "/events"), options))) {
@@ -98,6 +100,7 @@ async function connection(game, report, signal) {
     }
   } finally {
     clearTimeout(timer);
+    globalThis.removeEventListener("offline", silent);
   }
 }
 
