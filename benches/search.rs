@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand::SeedableRng;
-use sternhalma_ggp::gdl::Rules;
 use sternhalma_ggp::gdl::network::{Network, NetworkGame};
+use sternhalma_ggp::gdl::{Rules, read_rulesheet};
 use sternhalma_ggp::policy::{PolicyGame, SearchTask};
 use sternhalma_ggp::{Game, Limits, Policy, Rng, Turn};
 
@@ -14,8 +14,7 @@ use sternhalma_ggp::{Game, Limits, Policy, Rng, Turn};
 const GAMES: [&str; 2] = ["breakthrough", "connect-four"];
 
 fn game(name: &str) -> NetworkGame {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("ggp/games").join(name).with_extension("kif");
-    let rules = Rules::parse(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let rules = Rules::parse(&read_rulesheet(Path::new(name)).unwrap()).unwrap();
     NetworkGame::new(Network::new(&rules).unwrap())
 }
 

@@ -15,7 +15,7 @@ use crate::output::ColorArg;
 pub const GROUPS: [(&str, &[&str]); 7] = [
     ("Tables", &["build", "tables", "info", "verify", "convert", "export", "explorer", "compare", "assemble"]),
     ("Look up", &["query", "line", "show", "rank", "unrank"]),
-    ("Play", &["play", "serve", "analyse", "export-game", "ugi", "moves", "perft", "players", "tune"]),
+    ("Play", &["play", "serve", "analyse", "export-game", "ugi", "moves", "perft", "players", "tune", "bench"]),
     ("Tournaments", &["match", "tournament"]),
     ("Training", &["datagen", "train"]),
     ("Rulesheets", &["games", "gdl", "policies", "ggp-player", "ggp-match"]),
@@ -149,6 +149,8 @@ pub const EXAMPLES: &[(&str, &str)] = &[
     ("moves", "sternhalma moves 6ooo/7oo/8o/9/9/9/x8/xx7/xxx6 o --filter forward"),
     ("perft", "sternhalma perft 4 --divide"),
     ("perft", "sternhalma perft 3 startpos --pieces 10"),
+    ("bench", "sternhalma bench"),
+    ("bench", "sternhalma bench --depth 9 --divide"),
     ("players", "sternhalma players"),
     ("players", "sternhalma players sternhalma"),
     ("tune", "sternhalma tune base0 --only c,threshold --games 100 --trace trace.ndjson"),

@@ -39,7 +39,7 @@ pub use distances::{Distances, DrawIn};
 pub use players::{
     AllocationError, AnalysedMove, Choice, Config, ConfigError, EnginePlayer, Follower, Level, LevelError,
     PrepareError, PreparedPlayer, Roster, SearchInfo, SearchObserver, SearchValue, WeightsFiles, analyse,
-    analyse_watched, learned,
+    analyse_watched, bench, learned,
 };
 pub use protocol::{external, ugi};
 pub use record::GameHistory;

@@ -233,11 +233,6 @@ impl<'de> Visitor<'de> for NumberCheck<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
-    use sternhalma_data::RuleSet;
-
-    use super::super::tournament::GameSpec;
     use super::*;
 
     /// Returns the error for a value of a key of a file.
@@ -276,6 +271,16 @@ mod tests {
             assert!(!error(text).contains(" from "), "{text}: {}", error(text));
         }
     }
+}
+
+#[cfg(all(test, repository))]
+mod experiments {
+    use std::path::PathBuf;
+
+    use sternhalma_data::RuleSet;
+
+    use super::super::tournament::GameSpec;
+    use super::*;
 
     #[test]
     fn the_acceptance_matches_are_valid() {

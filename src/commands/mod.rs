@@ -2,6 +2,7 @@
 
 mod analyse;
 mod assemble;
+mod bench;
 mod build_table;
 mod compare;
 mod completions;
@@ -63,6 +64,7 @@ pub enum CliCommand {
     Ugi(ugi::Args),
     Moves(moves::MovesArgs),
     Perft(moves::PerftArgs),
+    Bench(bench::Args),
     Players(players::Args),
     Tune(tune::Args),
     Datagen(datagen::Args),
@@ -95,6 +97,7 @@ pub fn run(ctx: &CommandContext, command: &CliCommand) -> Result<CommandOutcome>
         CliCommand::ExportGame(args) => export_game::run(ctx, args),
         CliCommand::Moves(args) => moves::run_moves(args),
         CliCommand::Perft(args) => moves::run_perft(args),
+        CliCommand::Bench(args) => bench::run(args),
         CliCommand::Play(args) => play::run(ctx, args),
         CliCommand::Serve(args) => serve::run(ctx, args),
         CliCommand::Analyse(args) => analyse::run(ctx, args),

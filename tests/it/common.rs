@@ -6,11 +6,13 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdin, Command, Output, Stdio};
+use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
+use sternhalma_ggp::gdl::GAMES;
 use tempfile::TempDir;
 
 /// More time than any answer takes.
@@ -18,6 +20,26 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The names of all encodings.
 pub const ENCODINGS: [&str; 4] = ["byte", "mod3", "zstd", "ans"];
+
+/// Returns a folder with the built-in rulesheets.
+pub fn rulesheets() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("games");
+        fs::create_dir_all(&folder).unwrap();
+        for game in GAMES {
+            fs::write(folder.join(game.name).with_extension("kif"), game.text).unwrap();
+        }
+        folder
+    })
+}
+
+/// Returns the path of a built-in rulesheet.
+pub fn rulesheet(name: &str) -> String {
+    let path = rulesheets().join(name).with_extension("kif");
+    assert!(path.exists(), "there is no rulesheet {name}");
+    path.into_os_string().into_string().unwrap()
+}
 
 /// An empty working directory, and a tables directory that does not exist yet.
 pub struct TestEnv {

@@ -129,6 +129,7 @@ fn json_keys_are_described() {
         "unrank --side 5 --pieces 3 1 --json",
         "moves --json",
         "perft 1 --divide --json",
+        "bench --depth 2 --json",
         "match greedy random --side 5 --pieces 3 --games 4 --sprt 0,40 --json",
         "tournament greedy random --side 5 --pieces 3 --games 4 --json",
         "tournament greedy random --side 5 --pieces 3 --games 4 --plan --json",

@@ -10,12 +10,12 @@ use flate2::write::GzEncoder;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::common::{CmdOutput, TestEnv};
+use crate::common::{CmdOutput, TestEnv, rulesheet};
 
 const GAMES: [&str; 3] = ["tic-tac-toe", "matching-pennies", "subtraction"];
 
 fn own(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("ggp/games").join(format!("{name}.kif"))
+    rulesheet(name).into()
 }
 
 /// Returns the exit code, stdout and stderr of a subcommand of `gdl`.

@@ -3,7 +3,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::common::{PATIENCE, signal};
+use crate::common::{PATIENCE, rulesheet, signal};
 
 fn game(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("ggp/games").join(format!("{name}.kif"))
+    rulesheet(name).into()
 }
 
 /// Returns the rules of a game on one line, as in a message.

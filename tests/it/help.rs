@@ -66,6 +66,17 @@ fn the_table_of_commands_is_that_of_the_help() {
 }
 
 #[test]
+fn the_documentation_has_the_table_of_parameters_of_policies() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/reference/policies.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let table = sternhalma_ggp::policy::parameter_table().join("\n");
+    assert!(
+        page.contains(&format!("{table}\n\n")),
+        "docs/reference/policies.md should have these rows in its table of parameters:\n{table}"
+    );
+}
+
+#[test]
 fn the_program_alone_prints_its_help() {
     let env = TestEnv::new();
     let alone = env.run("");

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use sternhalma_cpu::{level_name, levels};
 
-use crate::common::{CmdOutput, ENCODINGS, TestEnv, ndjson};
+use crate::common::{CmdOutput, ENCODINGS, TestEnv, ndjson, rulesheet};
 
 /// Runs the program at a level with arguments separated by blanks.
 fn run_at(env: &TestEnv, level: &str, words: &str) -> CmdOutput {
@@ -41,7 +41,7 @@ fn tables_have_the_same_bytes_at_every_level() {
 #[test]
 fn searches_in_lanes_are_the_same_at_every_level() {
     let env = TestEnv::new();
-    let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games/connect-four.kif");
+    let rules = rulesheet("connect-four");
     let games = names().into_iter().map(|level| {
         let log = format!("{level}.ndjson");
         let words = format!(

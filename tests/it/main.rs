@@ -2,17 +2,21 @@
 #![allow(clippy::disallowed_methods)]
 
 mod analyse;
+mod bench;
 mod build;
 mod cluster;
 mod common;
 mod compare;
 mod convert;
 mod discovery;
+#[cfg(repository)]
 mod documents;
+#[cfg(repository)]
 mod experiments;
 mod explorer;
 mod export;
 mod export_game;
+mod findings;
 mod gdl;
 mod ggp;
 mod help;

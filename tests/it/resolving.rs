@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::common::TestEnv;
+use crate::common::{TestEnv, rulesheets};
 use crate::tournament::{SMALL, answer, refused};
 
 fn write(dir: &Path, name: &str, text: &str) {
@@ -13,7 +13,7 @@ fn write(dir: &Path, name: &str, text: &str) {
 fn a_series_reads_all_games_before_it_plays_one() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
-    let games = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games");
+    let games = rulesheets();
     write(dir, "broken.kif", "(role x\n");
     let series = |player: &str, second: &str| {
         format!(

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::common::{rulesheet, rulesheets};
+
 fn sternhalma(dir: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sternhalma"));
     command.current_dir(dir).env("STERNHALMA_TABLES", dir).stdin(Stdio::null());
@@ -293,7 +295,7 @@ fn the_advantage_is_fitted_from_a_log() {
 #[test]
 fn a_tournament_in_lock_step_is_the_same_killed_or_not() {
     let dir = tempfile::tempdir().unwrap();
-    let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games/connect-four.kif");
+    let rules = &rulesheet("connect-four");
     std::fs::write(
         dir.path().join("four.toml"),
         format!(
@@ -342,7 +344,7 @@ fn a_tournament_in_lock_step_is_the_same_killed_or_not() {
 
 /// A series file: games with two, three and one roles, a missing game, and two on demand.
 fn write_series(dir: &Path) {
-    let games = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games");
+    let games = rulesheets();
     std::fs::create_dir(dir.join("rules")).unwrap();
     std::fs::write(
         dir.join("rules/alone.kif"),
@@ -385,7 +387,7 @@ fn a_file_of_games_is_a_tournament_each() {
     assert_eq!(games_of(&whole), (vec!["tic-tac-toe", "odd-one-out", "alone"], 1));
     assert_eq!((&whole["games"], &whole["played"]), (&14.into(), &14.into()));
     // Each game is the tournament of a file with this game alone, and resumes its log.
-    let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games/tic-tac-toe.kif");
+    let rules = &rulesheet("tic-tac-toe");
     std::fs::write(
         dir.path().join("one.toml"),
         format!(
@@ -533,7 +535,7 @@ fn invalid_keys_of_a_file_of_games_are_reported() {
 #[test]
 fn a_match_plays_on_in_little_memory() {
     let dir = tempfile::tempdir().unwrap();
-    let game = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games/connect-four.kif");
+    let game = &rulesheet("connect-four");
     let play = |players: [&str; 2]| {
         let args = ["--rules", game, "--playouts", "2000", "--games", "2", "--threads", "1", "--json"];
         ran(dir.path(), &[&["match"], &players[..], &args, &["--memory", "1GiB", "--log", players[0]]].concat())
@@ -579,7 +581,7 @@ fn a_match_plays_on_in_little_memory() {
     assert!(error.contains("expected a number of bytes from 1048576 to 18446744073709551615, or a size such as `64MiB`, `4GiB` or `4GB`"), "{error}");
     let error = refused(dir.path(), &["match", "nst", "uct", "--rules", game, "--memory", "100"]);
     assert!(error.contains("`4GiB` or `4GB`, got `100`"), "{error}");
-    let game = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games/breakthrough.kif");
+    let game = &rulesheet("breakthrough");
     let output = ran(
         dir.path(),
         &["match", "nst", "random", "--rules", game, "--memory", "1MiB", "--playouts", "1", "--games", "2"],
@@ -602,7 +604,7 @@ fn a_match_plays_on_in_little_memory() {
 #[test]
 fn logs_tell_a_rulesheet_by_its_digest() {
     let dir = tempfile::tempdir().unwrap();
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games/tic-tac-toe.kif");
+    let path = &rulesheet("tic-tac-toe");
     let run = ["tournament", "uct", "random", "--rules", path, "--playouts", "10", "--games", "4", "--log", "log"];
     let whole = json(dir.path(), &run);
     let log = std::fs::read_to_string(dir.path().join("log")).unwrap();
@@ -620,8 +622,7 @@ fn logs_tell_a_rulesheet_by_its_digest() {
 #[test]
 fn rulesheets_are_played_by_policies() {
     let dir = tempfile::tempdir().unwrap();
-    let games = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games");
-    let rules = format!("{games}/tic-tac-toe.kif");
+    let rules = rulesheet("tic-tac-toe");
     let run = ["tournament", "uct", "uct,c=0", "random", "--rules", &rules, "--playouts", "50", "--games", "6"];
     let network = json(dir.path(), &[&run[..], &["--engine", "sequential", "--threads", "1"]].concat());
     assert_eq!(network["played"], 18);
@@ -644,7 +645,7 @@ fn rulesheets_are_played_by_policies() {
         &["match", "uct", "random", "--rules", "endless.kif", "--movetime", "5", "--ply-limit", "5", "--games", "2"],
     );
     assert_eq!(found["ends"]["ply_limit"], 2, "{found}");
-    let three = format!("{games}/odd-one-out.kif");
+    let three = rulesheet("odd-one-out");
     let found = json(
         dir.path(),
         &["match", "uct", "random", "--rules", &three, "--playouts", "20", "--games", "12", "--opening-plies", "0"],
@@ -655,7 +656,7 @@ fn rulesheets_are_played_by_policies() {
 #[test]
 fn policies_are_printed_as_text_and_as_tables() {
     let dir = tempfile::tempdir().unwrap();
-    let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games/connect-four.kif");
+    let rules = &rulesheet("connect-four");
     let policy = "grave,k=100,playout=nst,epsilon=0.3,replies=lgrf2,tune=he";
     let table = "{ name = 'grave', tune = 'he', epsilon = 0.3, k = 100, playout = 'nst', replies = 'lgrf2' }";
     let with = |player: &str| {
@@ -674,7 +675,7 @@ fn policies_are_printed_as_text_and_as_tables() {
 #[test]
 fn invalid_tournaments_are_refused_before_the_first_game() {
     let dir = tempfile::tempdir().unwrap();
-    let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games/tic-tac-toe.kif");
+    let rules = &rulesheet("tic-tac-toe");
     std::fs::write(dir.path().join("bad.toml"), "gmaes = 3\n").unwrap();
     std::fs::write(
         dir.path().join("pairs.toml"),

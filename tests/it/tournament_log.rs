@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 use sternhalma_engine::record::AnnotatedGame;
 
+use crate::common::rulesheet;
 use crate::tournament::{SMALL, answer, json, logged, ran, refused, without_checksum, without_seconds};
 
 /// The command line of a player of this program.
@@ -207,7 +208,7 @@ fn a_game_of_a_log_is_replayed() {
 #[test]
 fn a_game_of_a_rulesheet_is_shown_as_joint_moves() {
     let dir = tempfile::tempdir().unwrap();
-    let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games/matching-pennies.kif");
+    let rules = &rulesheet("matching-pennies");
     let run = ["match", "uct", "random", "--rules", rules, "--playouts", "20", "--games", "2", "--opening-plies", "0"];
     answer(dir.path(), &[&run[..], &["--log", "log"]].concat());
     let text = answer(dir.path(), &["tournament", "show", "log", "--game", "2"]);

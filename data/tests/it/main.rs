@@ -1,10 +1,4 @@
-//! Table files: reading, loading, damage.
+//! Table files of every format version.
 #![allow(clippy::disallowed_methods)]
 
-mod damage;
 mod golden;
-#[cfg(unix)]
-mod load;
-mod probe;
-mod sample;
-mod stream;

@@ -3,6 +3,7 @@
 mod adversaries;
 mod alpha_beta;
 mod analysis;
+pub mod bench;
 mod config;
 mod evaluate;
 mod features;

@@ -5,7 +5,6 @@ mod arena;
 #[cfg(unix)]
 mod bench;
 mod common;
-mod findings;
 mod gdl;
 mod gdl_oracle;
 mod lock_step;

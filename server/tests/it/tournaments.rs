@@ -13,17 +13,16 @@ use sternhalma_ggp::arena::{
     Budget, Entrant, GameId, GameLog, GameRecord, Origin, RulesEngine, Schedule, SprtSpec, Standings, Termination,
     Totals, Tournament, rules_backend,
 };
-use sternhalma_ggp::gdl::Rulesheet;
+use sternhalma_ggp::gdl::{Rulesheet, read_rulesheet};
 use tempfile::TempDir;
 
 use crate::client::TestServer;
 
 /// Plays a tournament of a rulesheet with a log.
 fn play_rulesheet(log: &Path) -> Standings {
-    let rules = include_str!("../../../ggp/games/tic-tac-toe.kif");
     let names = ["uct", "random"];
     let policies = names.map(|name| name.parse().unwrap()).to_vec();
-    let sheet = Rulesheet::parse(rules).unwrap();
+    let sheet = Rulesheet::parse(&read_rulesheet("tic-tac-toe".as_ref()).unwrap()).unwrap();
     let backend = rules_backend(&sheet, RulesEngine::Auto, policies, &MemoryBudget::new(1 << 30)).unwrap();
     let budget = Budget { playouts: Some(20), ..Budget::default() };
     let schedule = Schedule::new(names.map(Entrant::named).to_vec(), budget, 10);
@@ -158,9 +157,8 @@ fn a_server_without_logs_has_no_tournaments() {
 #[test]
 fn the_course_of_a_sequential_test_has_a_point_per_pair() {
     let logs = tempfile::tempdir().unwrap();
-    let rules = include_str!("../../../ggp/games/tic-tac-toe.kif");
     let policies = ["uct", "random"].map(|name| name.parse().unwrap()).to_vec();
-    let sheet = Rulesheet::parse(rules).unwrap();
+    let sheet = Rulesheet::parse(&read_rulesheet("tic-tac-toe".as_ref()).unwrap()).unwrap();
     let backend = rules_backend(&sheet, RulesEngine::Auto, policies, &MemoryBudget::new(1 << 30)).unwrap();
     let budget = Budget { playouts: Some(5), ..Budget::default() };
     let mut schedule = Schedule::new(["uct", "random"].map(Entrant::named).to_vec(), budget, 40);

@@ -12,9 +12,7 @@ use sternhalma_mcts::tuning::{self, Aspect, Method, Tuning};
 use sternhalma_mcts::{Decision, GraveForm, GraveSettings};
 
 use crate::batch::Parallelism;
-use crate::policy::{
-    MoveValuePolicy, PlayoutPolicy, Policy, SearchPolicy, SelectionPolicy, parameter_table, removal_notice,
-};
+use crate::policy::{MoveValuePolicy, PlayoutPolicy, Policy, SearchPolicy, SelectionPolicy, removal_notice};
 
 #[test]
 fn policies_have_names_and_parameters() {
@@ -198,17 +196,6 @@ fn the_names_of_all_parameters_are_in_help_and_errors() {
     assert_names_are_known(PlayoutPolicy::PARAMS);
     assert_names_are_known(crate::policy::search::PARAMS);
     assert_names_are_known(tuning::PARAMS);
-}
-
-#[test]
-fn the_documentation_has_the_table_of_parameters() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference/policies.md");
-    let page = std::fs::read_to_string(path).unwrap();
-    let table = parameter_table().join("\n");
-    assert!(
-        page.contains(&format!("{table}\n\n")),
-        "docs/reference/policies.md should have these rows in its table of parameters:\n{table}"
-    );
 }
 
 fn any_decay() -> impl Strategy<Value = Decay> {

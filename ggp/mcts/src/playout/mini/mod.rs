@@ -7,29 +7,34 @@
 //! [`StateFeatures`](sternhalma_game::features::StateFeatures) of a game.
 //!
 //! ```
-//! use sternhalma_gdl::Rules;
-//! use sternhalma_gdl::network::{Network, NetworkGame};
+//! use sternhalma_game::{Game, Limits, Turn};
 //! use sternhalma_mcts::playout::mini::{MiniConfig, MiniPlayout};
 //! use sternhalma_mcts::{Decision, Mcts, MctsConfig, ToTheEnd, Uct};
-//! use sternhalma_game::{Game, Limits};
 //!
-//! let rules = Rules::parse(
-//!     "(role you) (init (heap 3)) (less 0 1) (less 1 2) (less 2 3)
-//!      (<= (legal you (leave ?n)) (true (heap ?m)) (less ?n ?m)) (legal you stop)
-//!      (<= (next (heap ?n)) (does you (leave ?n)))
-//!      (<= terminal (not (true (heap 3))) (not (true (heap 2))))
-//!      (<= (goal you 100) (true (heap 1))) (<= (goal you 0) (not (true (heap 1))))",
-//! )?;
-//! let game = NetworkGame::new(Network::new(&rules)?).with_rules(rules);
-//! let features = game.features();
+//! /// One player takes one or two of five stones, and loses if none is left.
+//! struct Stones;
+//!
+//! impl Game for Stones {
+//!     type State = u32;
+//!     type Move = u32;
+//!     fn roles(&self) -> usize { 1 }
+//!     fn initial(&self) -> u32 { 5 }
+//!     fn turn(&self, _: &u32) -> Turn { Turn::One(0) }
+//!     fn legal(&self, _: &u32, _: usize, moves: &mut Vec<u32>) { moves.extend([1, 2]) }
+//!     fn number(&self, _: usize, mv: u32) -> u32 { mv }
+//!     fn play(&self, stones: &mut u32, joint: &[u32]) { *stones -= joint[0] }
+//!     fn is_terminal(&self, stones: &u32) -> bool { *stones < 2 }
+//!     fn goal(&self, stones: &u32, _: usize) -> u8 { if *stones == 1 { 100 } else { 0 } }
+//! }
+//!
 //! let settings = MctsConfig { decision: Decision::EffectiveQuality, ..MctsConfig::default() };
-//! let playout = MiniPlayout::new(&game, 0, Some(features), MiniConfig::mini());
+//! // The features of a game, which rulesheets have, would be the third argument.
+//! let playout = MiniPlayout::new(&Stones, 0, None, MiniConfig::mini());
 //! let mut search = Mcts::new(Uct::new(0.4), playout, ToTheEnd, settings, 1);
-//! search.search(&game, &game.initial(), 0, Limits::playouts(100), &Default::default());
+//! search.search(&Stones, &Stones.initial(), 0, Limits::playouts(100), &Default::default());
 //! for (strategy, tally) in search.playout().tallies() {
 //!     println!("{}: {} simulations, mean {}", strategy.name(), tally.simulations, tally.mean());
 //! }
-//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod allocation;

@@ -12,7 +12,7 @@ fn blocks(section: &str) -> Vec<&str> {
 
 #[test]
 fn every_code_has_a_wrong_and_a_right_example() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/gdl-findings.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/gdl-findings.md");
     let page = std::fs::read_to_string(page).unwrap();
     let mut sections = page.split("\n## ");
     let head = sections.next().expect("the page has a head");
