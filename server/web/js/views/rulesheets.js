@@ -290,7 +290,10 @@ export class RulesheetsView {
       h("h1", {}, gameTitle(name)),
       choice(
         "Choose a game",
-        sheets.map((sheet) => [sheet.name, sheet.error ? `${gameTitle(sheet.name)} (not valid)` : gameTitle(sheet.name)]),
+        sheets.map((sheet) => [
+          sheet.name,
+          sheet.error ? `${gameTitle(sheet.name)} (not valid)` : gameTitle(sheet.name),
+        ]),
         name,
         (value) => this.app.visit({ view: "rulesheets", rules: value }),
         { "data-name": "rulesheet", "data-key": "rulesheet" },
