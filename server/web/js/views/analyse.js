@@ -276,6 +276,8 @@ export class AnalyseView {
     const search = { player: this.settings.player, nodes: GAME_NODES };
     this.lesson = new Lesson(app, nodes, search, () => {
       this.lesson = null;
+      // The lesson has spoken last.
+      this.said = app.session.node;
       this.study.replaceChildren();
       app.update();
     });

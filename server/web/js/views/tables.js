@@ -240,13 +240,14 @@ export class TablesView {
     this.asked = "";
     try {
       await api.deleteTable(table.name, table.checksum);
+      await this.app.refreshTables();
       this.layers.delete(table.name);
       notify(`The table ${table.name} is deleted.`);
       this.app.session.forget();
     } catch (error) {
       this.app.fail(error);
+      await this.app.refreshTables();
     }
-    await this.app.refreshTables();
   }
 
   /** @param {TableInfo} table */
