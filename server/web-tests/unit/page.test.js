@@ -21,8 +21,12 @@ function collect(path, found = new Set()) {
   return found;
 }
 
+/** The modules that the page loads on demand. */
+const LATER = ["js/lesson.js", "js/rules.js"];
+
 /** The modules of the page, of saved games and of the explorer. */
 const MODULES = collect("js/explorer.js", collect("js/saved.js", collect("js/main.js")));
+for (const path of LATER) collect(path, MODULES);
 
 test("every file of the page is used", () => {
   const files = readdirSync(WEB, { recursive: true })
@@ -45,6 +49,13 @@ test("the documents name every module of their pages, so that the browser loads 
 test("the reader of tables is one module of at most 600 lines", () => {
   const lines = readFileSync(join(WEB, "js/reader.js"), "utf8").trimEnd().split("\n");
   assert.ok(lines.length <= 600, `${lines.length} lines`);
+});
+
+test("the modules that are loaded on demand are named where they are needed", () => {
+  const named = [...MODULES].flatMap((path) => [
+    ...readFileSync(join(WEB, path), "utf8").matchAll(/ import\("\.{1,2}\/(\w+\.js)"\);/g),
+  ]);
+  assert.deepEqual(named.map(([, name]) => `js/${name}`).sort(), LATER);
 });
 
 test("the document has no scripts or styles of its own, which the policy forbids", () => {

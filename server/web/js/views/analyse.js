@@ -3,7 +3,6 @@
 import { api, isAbort } from "../api.js";
 import { announce, button, choice, fill, h, notify, panel, refill, toggle } from "../dom.js";
 import { GameGraph } from "../graph.js";
-import { Lesson } from "../lesson.js";
 import { showLine } from "../lines.js";
 import { LiveSearch } from "../live.js";
 import { showGame } from "../movelist.js";
@@ -64,7 +63,7 @@ export class AnalyseView {
     this.graph = new GameGraph((node) => this.app.session.go(node));
     this.whole_button = h("div.row-actions");
     this.review = new ReviewPanel(app, (side) => this.learn(side));
-    /** @type {Lesson | null} */
+    /** @type {import("../lesson.js").Lesson | null} */
     this.lesson = null;
     this.study = h("div");
     this.moves = h("div.moves");
@@ -266,8 +265,9 @@ export class AnalyseView {
    * Begins to learn from the marked moves of a side.
    * @param {import("../types.js").Side} side
    */
-  learn(side) {
+  async learn(side) {
     const { app } = this;
+    const { Lesson } = await import("../lesson.js");
     // A move without a search of both positions cannot be compared with others.
     const nodes = this.review.mistakes().filter((node) => sideOf(node) === side && app.evaluations.judge(node));
     if (nodes.length === 0) return;
