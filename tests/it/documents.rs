@@ -196,10 +196,13 @@ fn links_lead_somewhere() {
         .flat_map(|folder| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()))
         .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
         .collect();
-    let index = fs::read_to_string(docs.join("README.md")).unwrap();
-    for page in &pages {
-        let name = page.strip_prefix(&docs).unwrap().to_str().expect("the path is text");
-        assert!(name == "README.md" || index.contains(&format!("]({name})")), "docs/README.md does not list {name}");
+    let lists = ["README.md", "SUMMARY.md"];
+    for list in lists {
+        let index = fs::read_to_string(docs.join(list)).unwrap();
+        for page in &pages {
+            let name = page.strip_prefix(&docs).unwrap().to_str().expect("the path is text");
+            assert!(lists.contains(&name) || index.contains(&format!("]({name})")), "docs/{list} does not list {name}");
+        }
     }
     let roots = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"].map(|name| repository().join(name));
     for page in pages.iter().chain(&roots) {
