@@ -156,7 +156,7 @@ pub struct TableRow {
     #[schema(value_type = openapi::Encoding)]
     encoding: String,
     mirrored: bool,
-    bytes: u64,
+    pub bytes: u64,
     #[schema(value_type = openapi::Moves)]
     max_distance: u8,
     /// The distance of the army in the corner opposite the goal.

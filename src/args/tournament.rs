@@ -15,6 +15,7 @@ use sternhalma_ggp::arena::{
 use sternhalma_ggp::policy::PolicyText;
 
 use super::limits::LimitArgs;
+use super::player::players_file;
 use super::rule_set::{DEFAULT_RULES, RulesOption};
 use crate::values::{DEFAULT_PIECES, DEFAULT_SIZE, MAX_SECONDS, count, number, opening_plies};
 
@@ -165,7 +166,7 @@ tournament_options! {
     #[arg(long, value_name = "P", value_parser = number(0.0..=1.0), help_heading = TEST)]
     Any beta: f64,
     /// TOML file with additional players
-    #[arg(long, value_name = "FILE", help_heading = PLAYERS)]
+    #[arg(long, value_name = "FILE", value_parser = players_file, help_heading = PLAYERS)]
     Board players: PathBuf,
     /// Distance table [default: the full table of the board in the tables directory]
     #[arg(long, value_name = "FILE", help_heading = PLAYERS)]

@@ -118,7 +118,10 @@ impl<'a> ExplorerTable<'a> {
             Some(_) => (blocks_per_shard(table, target), layout.blocks()),
         };
         let folder = format!("tables/{:016x}-{per_shard}", table.checksum());
-        let description = Description { table: TableRow::new(name, table)?, folder, per_shard, block_states };
+        // The folder has the distances of the table without its history.
+        let mut row = TableRow::new(name, table)?;
+        row.bytes = layout.data_bytes();
+        let description = Description { table: row, folder, per_shard, block_states };
         Ok(ExplorerTable { table, description, shards: parts.div_ceil(per_shard) })
     }
 
