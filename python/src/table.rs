@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1};
 use pyo3::exceptions::{PyOverflowError, PyRuntimeWarning};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::PyString;
 use sternhalma_builder::{check_memory, total_memory};
 use sternhalma_data::table::{Coverage, TableFile, TablesDir, find_table, parse_table_name, tables_dir};
 use sternhalma_data::{

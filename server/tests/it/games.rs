@@ -224,7 +224,7 @@ fn impossible_games_are_refused() {
     for (body, why) in [
         (json!({}), "missing field `side`"),
         (json!({ "side": 2, "pieces": 1 }), "expected a board of 3 to 11"),
-        (json!({ "side": 3, "pieces": 5 }), "pieces"),
+        (json!({ "side": 3, "pieces": 5 }), "overlap"),
         (json!({ "side": 3, "pieces": 1, "rules": "none" }), "unknown variant `none`"),
         (json!({ "side": 3, "pieces": 1, "player": "z" }), "`z`"),
         (json!({ "side": 3, "pieces": 1, "seat": "mine" }), "unknown field `seat`"),

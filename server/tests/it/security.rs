@@ -35,7 +35,7 @@ fn allowed_hosts_and_their_pages_are_answered() {
     let server = TestServer::with(|options| options.allowed_hosts = vec!["hub.example.org".parse().unwrap()]);
     let json = ("content-type", "application/json");
     let play = |headers: &[(&str, &str)]| {
-        let body = br#"{"position":"startpos","move":"a4-a5"}"#;
+        let body = br#"{"position":"startpos","move":"a3-a4"}"#;
         server.request("POST", "/api/position/play", &[headers, &[json]].concat(), body).status
     };
     // A proxy keeps the host of the browser, or replaces it with that of the server.
@@ -133,7 +133,9 @@ fn posts_need_json() {
             server.request("POST", path, &[("content-type", content_type)], b"{}").error(415);
         }
         server.request("POST", path, &[], b"{}").error(415);
-        for body in ["", "{", "[]", "nul", "\u{feff}{}"] {
+        // A list without values has no keys, as an object for a seat has none.
+        let empty = if path.ends_with("/join") { "[" } else { "[]" };
+        for body in ["", "{", empty, "nul", "\u{feff}{}"] {
             let headers = [("content-type", "Application/JSON; charset=utf-8")];
             server.request("POST", path, &headers, body.as_bytes()).error(400);
         }
