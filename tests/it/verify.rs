@@ -11,12 +11,11 @@ use crate::common::{ENCODINGS, TestEnv, names, set};
 #[test]
 fn complete_and_partial_tables_are_verified() {
     let env = TestEnv::new();
-    for words in ["", "--within 18"] {
+    for (words, proven) in [("", "every distance proven"), ("--within 18", "every distance within 18 cells proven")] {
         for encoding in ENCODINGS {
             let info = env.json(&format!("build --side 5 --pieces 3 --encoding {encoding} {words} --json"));
             let file = info["file"].as_str().unwrap();
-            for (option, deep, what) in [("", false, "all checksums match"), ("--deep", true, "every distance proven")]
-            {
+            for (option, deep, what) in [("", false, "all checksums match"), ("--deep", true, proven)] {
                 let found = env.json(&format!("verify --json --threads 2 {option} {file}"));
                 let expected = json!({
                     "file": file, "ok": true, "deep": deep, "states": info["states"], "checksum": info["checksum"],
