@@ -122,7 +122,7 @@ test("a rulesheet with an error in its syntax is listed with its error", async (
   await until(async () => /the rulesheet is invalid/.test(await status(page)), "the error");
   assert.match(await page.locator(".findings").innerText(), /line 2, column 1: .*\(error: syntax\)/);
   const option = page.locator('[data-name="rulesheet"] option[value="broken"]');
-  assert.equal(await option.innerText(), "broken (not valid)");
+  assert.equal(await option.innerText(), "Broken (not valid)");
   assert.equal(await page.locator(".message").count(), 0);
   // Other rulesheets can still be chosen.
   await page.locator('[data-name="rulesheet"]').selectOption("tic-tac-toe");
