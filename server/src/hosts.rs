@@ -39,7 +39,7 @@ impl HostName {
     /// Parses the value of a `Host` header, or the part of an origin after `//`: a host and perhaps a port.
     pub fn of_authority(text: &str) -> Option<HostName> {
         let (name, port) = match text.strip_prefix('[') {
-            Some(rest) => rest.split_once(']').map(|(address, port)| (address, port))?,
+            Some(rest) => rest.split_once(']')?,
             None => text.split_at(text.find(':').unwrap_or(text.len())),
         };
         let is_port = |port: &str| !port.starts_with('+') && port.parse::<u16>().is_ok();
