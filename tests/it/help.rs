@@ -165,9 +165,9 @@ fn questions_about_the_star_and_more_players_have_answers() {
         assert!(ran.err.contains("the game has two players"), "{words}: {}", ran.err);
     }
     // A file may have any name.
-    env.file("3", env.run("players greedy").success().replace("greedy", "mine"));
+    env.file("3", env.run("players greedy").success().replacen("greedy", "mine", 1));
     env.run("players mine --players 3").success();
-    for words in ["play --board star", "moves --board star", "play --star"] {
+    for words in ["play --board star", "moves --star", "play --star"] {
         let ran = env.run(words);
         assert_eq!(ran.code, 2, "{words}");
         assert!(ran.err.contains("the board is the diamond") && ran.err.contains("docs/guide/rules.md"), "{}", ran.err);
