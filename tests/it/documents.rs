@@ -30,6 +30,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::common::TestEnv;
+use crate::pages::repository;
 
 /// The text that the documents show in place of the tables directory.
 const TABLES_SHOWN: &str = "/home/you/.local/share/sternhalma";
@@ -58,8 +59,8 @@ fn shares_of_forbidden_moves() {
 }
 
 #[test]
-fn faq() {
-    run_document("docs/guide/faq.md");
+fn partial_tables() {
+    run_document("docs/research/partial-tables.md");
 }
 
 #[test]
@@ -171,8 +172,7 @@ fn assert_described(value: &Value, described: &BTreeSet<&str>, command: &str) {
     }
 }
 
-/// Links between documents lead to existing files and headings, and the index
-/// lists every page.
+/// The README of a crate lists its examples.
 #[test]
 fn readmes_list_all_examples() {
     for name in ["data", "builder", "ggp", "engine", "trainer", "server"] {
@@ -184,54 +184,6 @@ fn readmes_list_all_examples() {
             assert!(forms.iter().any(|form| readme.contains(form)), "{name}/README.md lacks the example `{example}`");
         }
     }
-}
-
-#[test]
-fn links_lead_somewhere() {
-    let docs = repository().join("docs");
-    let folders = ["guide", "reference", "research", "development"].map(|name| docs.join(name));
-    let pages: Vec<PathBuf> = folders
-        .iter()
-        .chain([&docs])
-        .flat_map(|folder| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
-        .collect();
-    let lists = ["README.md", "SUMMARY.md"];
-    for list in lists {
-        let index = fs::read_to_string(docs.join(list)).unwrap();
-        for page in &pages {
-            let name = page.strip_prefix(&docs).unwrap().to_str().expect("the path is text");
-            assert!(lists.contains(&name) || index.contains(&format!("]({name})")), "docs/{list} does not list {name}");
-        }
-    }
-    let roots = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"].map(|name| repository().join(name));
-    for page in pages.iter().chain(&roots) {
-        let text = fs::read_to_string(page).unwrap();
-        for target in text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target) {
-            if target.contains("://") {
-                continue;
-            }
-            let (file, heading) = target.split_once('#').unwrap_or((target, ""));
-            let path = if file.is_empty() { page.clone() } else { page.with_file_name(file) };
-            assert!(path.exists(), "{}: `{target}` does not exist", page.display());
-            if !heading.is_empty() {
-                let linked = fs::read_to_string(&path).unwrap();
-                let headings: Vec<String> = linked.lines().filter_map(anchor).collect();
-                assert!(headings.iter().any(|anchor| anchor == heading), "{}: no heading `{target}`", page.display());
-            }
-        }
-    }
-}
-
-/// Returns the anchor of a line that is a heading.
-fn anchor(line: &str) -> Option<String> {
-    let heading = line.strip_prefix('#')?.trim_start_matches('#').strip_prefix(' ')?;
-    let kept = heading.chars().filter(|character| character.is_alphanumeric() || " -_".contains(*character));
-    Some(kept.flat_map(char::to_lowercase).map(|character| if character == ' ' { '-' } else { character }).collect())
-}
-
-fn repository() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// A part of a document.

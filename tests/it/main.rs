@@ -26,6 +26,8 @@ mod line;
 mod out_of_core;
 #[cfg(unix)]
 mod outputs;
+#[cfg(repository)]
+mod pages;
 mod peer;
 mod play;
 mod players;
