@@ -178,13 +178,17 @@ mod tests {
             "js/diagram.js",
             "js/explorer-facts.js",
             "js/explorer.js",
+            "js/games.js",
             "js/lesson.js",
             "js/reader.js",
+            "js/results.js",
             "js/rules.js",
             "js/saved-facts.js",
             "js/saved.js",
             "js/shards.js",
             "js/types.js",
+            "js/views/friend.js",
+            "js/views/tournaments.js",
         ];
         assert_eq!(unnamed, expected);
         let names = document.split(['\'', '"']).filter(|word| word.contains('.') && word.contains('/'));

@@ -83,7 +83,7 @@ test("the colours can be chosen", async () => {
   await page.context().close();
 });
 
-test("the first page is smaller than 110 KB", async () => {
+test("the first page is smaller than 100 KB", async () => {
   const page = await here.open();
   await page.locator(".cell.movable").first().waitFor();
   const bytes = await page.evaluate(() =>
@@ -92,7 +92,7 @@ test("the first page is smaller than 110 KB", async () => {
       .concat(performance.getEntriesByType("navigation"))
       .reduce((sum, entry) => sum + /** @type {any} */ (entry).transferSize, 0),
   );
-  assert.ok(bytes > 10_000 && bytes < 110_000, `${bytes} bytes`);
+  assert.ok(bytes > 10_000 && bytes < 100_000, `${bytes} bytes`);
   await page.context().close();
 });
 

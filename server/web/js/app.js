@@ -8,16 +8,15 @@ import { Session } from "./session.js";
 import { fill, h, icon } from "./dom.js";
 import { element, listenForKeys } from "./frame.js";
 import { HowTo } from "./howto.js";
+import { LaterView } from "./later-view.js";
 import { Shell } from "./shell.js";
 import { AnalyseView } from "./views/analyse.js";
 import { DistancesView } from "./views/distances.js";
 import { EditorView } from "./views/editor.js";
-import { FriendView } from "./views/friend.js";
 import { PlayView } from "./views/play.js";
 import { PuzzlesView } from "./views/puzzles.js";
 import { RulesheetsView } from "./views/rulesheets.js";
 import { TablesView } from "./views/tables.js";
-import { TournamentsView } from "./views/tournaments.js";
 
 /**
  * @typedef {import("./types.js").TableInfo} TableInfo
@@ -44,15 +43,26 @@ export class App extends Shell {
     /** The policies of rulesheets. @type {Player[]} */
     this.policies = [];
     this.facts = api;
+    /** @type {Record<string, import("./shell.js").View>} */
     this.views = {
       play: new PlayView(this),
-      friend: new FriendView(this),
+      friend: new LaterView(this, { title: "Play with a friend", icon: "link", parent: "play" }, async () => {
+        const { FriendView } = await import("./views/friend.js");
+        return new FriendView(this);
+      }),
       analyse: new AnalyseView(this),
       distances: new DistancesView(this),
       puzzles: new PuzzlesView(this),
       editor: new EditorView(this),
       tables: new TablesView(this),
-      tournaments: new TournamentsView(this),
+      tournaments: new LaterView(
+        this,
+        { title: "Tournaments", short: "Matches", icon: "cup", wide: true },
+        async () => {
+          const { TournamentsView } = await import("./views/tournaments.js");
+          return new TournamentsView(this);
+        },
+      ),
       rulesheets: new RulesheetsView(this),
     };
     this.howto = new HowTo(this.main);

@@ -84,8 +84,7 @@ export class Shell {
     if (this.viewName) this.view.hide();
     this.viewName = name;
     const { view } = this;
-    this.left.replaceChildren(view.left);
-    this.right.replaceChildren(view.right);
+    this.showPanels();
     document.body.dataset.view = name;
     document.title = `${view.title} · Sternhalma`;
     this.main.classList.toggle("wide", view.wide === true);
@@ -93,6 +92,11 @@ export class Shell {
     this.stage.board.select(null);
     for (const link of element("views").children)
       set(link, { "aria-current": link.getAttribute("data-view") === (view.parent ?? name) ? "page" : null });
+  }
+
+  showPanels() {
+    this.left.replaceChildren(this.view.left);
+    this.right.replaceChildren(this.view.right);
   }
 
   /**

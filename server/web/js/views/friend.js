@@ -32,10 +32,6 @@ export class FriendView {
   /** @param {App} app */
   constructor(app) {
     this.app = app;
-    this.title = "Play with a friend";
-    this.parent = "play";
-    /** @type {import("../dom.js").Icon} */
-    this.icon = "link";
     this.settings = settings("friend", { size: 9, pieces: 6, rules: "", player: "x" });
     /** The game of the view, apart from that of the other views. */
     this.session = new Session({ kept: false });
@@ -333,7 +329,7 @@ export class FriendView {
     const { status } = app.stage;
     status.textContent = session.fault || this.statusText();
     status.dataset.kind = this.fault || this.lost || session.fault ? "error" : this.over() ? "over" : "";
-    document.title = `${this.isTurn() ? "Your move" : this.title} · Sternhalma`;
+    document.title = `${this.isTurn() ? "Your move" : "Play with a friend"} · Sternhalma`;
     showGame(this.moves, session.tree, { go: (node) => session.go(node), mistake: () => null });
     const forbidden = turn ? forbiddenText(session.facts?.forbidden ?? []) : "";
     this.forbidden.textContent = forbidden;

@@ -27,11 +27,6 @@ export class TournamentsView {
   /** @param {App} app */
   constructor(app) {
     this.app = app;
-    this.title = "Tournaments";
-    this.short = "Matches";
-    /** @type {import("../dom.js").Icon} */
-    this.icon = "cup";
-    this.wide = true;
     /** @type {Tournament[] | null} */
     this.tournaments = null;
     /** @type {{name: string, error: string}[]} */
