@@ -3,7 +3,7 @@
  * is the list of its cells in ascending order.
  */
 
-import { boardCells } from "./geometry.js";
+import { DIRECTIONS, boardCells } from "./geometry.js";
 
 /**
  * @typedef {object} ArmyMove
@@ -13,15 +13,6 @@ import { boardCells } from "./geometry.js";
 
 /** More cells than a board has. */
 export const LIMIT = 128;
-
-const DIRECTIONS = [
-  [1, 0],
-  [-1, 0],
-  [0, 1],
-  [0, -1],
-  [1, -1],
-  [-1, 1],
-];
 
 /** The cells of a board in goal order, with their rows, neighbours and jumps. */
 export class Cells {

@@ -143,7 +143,7 @@ export function neighbours(cell, size) {
 }
 
 /** The six directions of a step. */
-const DIRECTIONS = [
+export const DIRECTIONS = [
   [1, 0],
   [-1, 0],
   [0, 1],
