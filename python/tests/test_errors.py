@@ -144,6 +144,7 @@ def calls_of_functions(table: sh.Table, position: sh.Position) -> dict[str, tupl
         "plan": (sh.plan, {"board": sh.Board(3, 2), "disk_rate": 1e9, "path": "plan.sht"}),
         "verify": (sh.verify, {"table": table}),
         "convert": (sh.convert, {"table": table, "path": "converted.sht", "encoding": "mod3", "overwrite": True}),
+        "contents_checksum": (sh.contents_checksum, {"table": table}),
         "compare": (sh.compare, {"a": table, "b": table}),
         "open": (sh.open, {"path": table.path}),
         "ggp.Game": (ggp.Game, {"text": GAME.text}),

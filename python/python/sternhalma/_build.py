@@ -215,4 +215,5 @@ def contents_checksum(table: Table, *, threads: int = 0, progress: Any = None) -
 
     All distances are read. `progress` is as in `build`.
     """
+    check(contents_checksum, locals())
     return _native.contents_checksum(table._native, threads=threads_of(threads), progress=callback_of(progress))

@@ -65,7 +65,7 @@ export class App extends Shell {
       ),
       rulesheets: new RulesheetsView(this),
     };
-    this.howto = new HowTo(this.main);
+    this.howto = new HowTo(this.main, (error) => this.fail(error));
   }
 
   async start() {

@@ -12,6 +12,8 @@ import { bytesText, duration, shortCount } from "./text.js";
 
 /** The time between two looks at a build, in milliseconds. */
 const PERIOD = 500;
+/** The time until a failed offer is asked for again, in milliseconds. */
+const RETRY = 10_000;
 
 /** The builds of this page that run or have ended. */
 export class Builds {
@@ -23,12 +25,12 @@ export class Builds {
     /** @type {Set<() => void>} */
     this.listeners = new Set();
     this.timer = 0;
-    /** The proposed tables by board, null while the server is asked. @type {Map<string, Offer | null>} */
+    /** The proposed tables by board, null until the server answers. @type {Map<string, Offer | null>} */
     this.offers = new Map();
   }
 
   /**
-   * Returns the table that the server proposes for a board, or null while it is asked.
+   * Returns the table that the server proposes for a board, or null until the server answers.
    * @param {number} side
    * @param {number} pieces
    * @returns {Offer | null}
@@ -43,12 +45,18 @@ export class Builds {
         this.offers.set(board, offer);
         this.app.update();
       },
-      (error) => this.app.fail(error),
+      (error) => {
+        this.app.fail(error);
+        setTimeout(() => {
+          this.offers.delete(board);
+          this.app.update();
+        }, RETRY);
+      },
     );
     return null;
   }
 
-  /** Asks for all builds, and goes on asking while one runs. */
+  /** Asks for all builds, and asks again while one runs. */
   async refresh() {
     clearTimeout(this.timer);
     const before = this.running();

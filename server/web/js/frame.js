@@ -39,7 +39,8 @@ export function listenForKeys(stage, handle) {
   document.addEventListener("keydown", (event) => {
     const { target } = event;
     if (event.ctrlKey || event.altKey || event.metaKey) return;
-    if (target instanceof HTMLElement && target.closest("input, select, textarea, dialog")) return;
+    if (document.querySelector("dialog[open]")) return;
+    if (target instanceof HTMLElement && target.closest("input, select, textarea")) return;
     const onStage = target instanceof Element && target.closest(".stage") !== null;
     const handled = onStage && event.key.toLowerCase() === "f" ? (stage.flip(), true) : handle(event.key);
     if (handled) event.preventDefault();

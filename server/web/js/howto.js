@@ -6,9 +6,13 @@ import { load, save } from "./storage.js";
 /** @typedef {"forbidden"} Rule the rules to which texts of the page lead */
 
 export class HowTo {
-  /** @param {HTMLElement} main the element before which the offer to a new visitor appears */
-  constructor(main) {
+  /**
+   * @param {HTMLElement} main the element before which the offer to a new visitor appears
+   * @param {(error: unknown) => void} fail
+   */
+  constructor(main, fail) {
     this.main = main;
+    this.fail = fail;
     /** @type {HTMLDialogElement | null} */
     this.dialog = null;
     /** @type {HTMLElement | null} */
@@ -37,9 +41,10 @@ export class HowTo {
    * @param {Rule} [rule] the rule to begin with
    */
   async open(rule) {
+    const loaded = await import("./rules.js").catch(this.fail);
+    if (!loaded) return;
     this.dismiss();
-    const { rules } = await import("./rules.js");
-    this.dialog ??= this.create(rules());
+    this.dialog ??= this.create(loaded.rules());
     if (!this.dialog.open) this.dialog.showModal();
     this.dialog.scrollTop = 0;
     for (const card of this.dialog.querySelectorAll("[data-rule]"))

@@ -68,7 +68,7 @@ export class Lesson {
   begin(index) {
     this.abort.abort();
     this.abort = new AbortController();
-    [this.index, this.state, this.tried] = [index, "ask", ""];
+    [this.index, this.state, this.tried, this.isSettled] = [index, "ask", "", false];
     const sign = this.host.evaluations.mistake(this.node)?.sign ?? "?";
     const { move } = this.node;
     this.text = `${sideOf(this.node)} played ${move.replace("-", "–")}, a${sign === "?!" ? "n" : ""} ${spokenSign(sign)}. Find a better move.`;
@@ -128,7 +128,8 @@ export class Lesson {
 
   /** @param {string} text */
   solve(text) {
-    if (this.state !== "shown") this.solved++;
+    if (!this.isSettled) this.solved++;
+    this.isSettled = true;
     this.say("right", text);
   }
 
@@ -157,6 +158,7 @@ export class Lesson {
   showSolution() {
     const { judged } = this;
     if (!judged) return;
+    this.isSettled = true;
     this.abort.abort();
     this.tried = "";
     const { bestValue, best, value } = judged;

@@ -338,7 +338,11 @@ export class TableReader {
    */
   block(number, first, states) {
     return this.blocks.get(number, async () => {
-      this.models ??= readModels(this.read);
+      // A fault is not kept.
+      this.models ??= readModels(this.read).catch((error) => {
+        this.models = null;
+        throw error;
+      });
       const { per_shard: perShard } = this.table;
       const [models, shard] = await Promise.all([this.models, this.shard(Math.floor(number / perShard))]);
       const place = number % perShard;
@@ -378,7 +382,8 @@ export class TableReader {
 /** @param {ReadFile} read */
 async function readModels(read) {
   const bytes = verified("models.bin", await read("models.bin"));
-  const words = Uint16Array.from({ length: bytes.length / 2 }, (_, place) => viewOf(bytes).getUint16(2 * place, true));
+  const view = viewOf(bytes);
+  const words = Uint16Array.from({ length: bytes.length / 2 }, (_, place) => view.getUint16(2 * place, true));
   return Array.from({ length: words.length / (3 * CONTEXTS) }, (_, number) => {
     const first = number * 3 * CONTEXTS;
     return new Model(words.subarray(first, first + 3 * CONTEXTS));

@@ -46,7 +46,7 @@ export class Shell {
   }
 
   /**
-   * Returns the view that a link means which names none.
+   * Returns the view for a link without a view.
    * @param {Link} _link
    */
   viewOf(_link) {

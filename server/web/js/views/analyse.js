@@ -267,7 +267,9 @@ export class AnalyseView {
    */
   async learn(side) {
     const { app } = this;
-    const { Lesson } = await import("../lesson.js");
+    const loaded = await import("../lesson.js").catch((error) => app.fail(error));
+    if (!loaded || this.lesson || app.view !== /** @type {import("../shell.js").View} */ (this)) return;
+    const { Lesson } = loaded;
     // A move without a search of both positions cannot be compared with others.
     const nodes = this.review.mistakes().filter((node) => sideOf(node) === side && app.evaluations.judge(node));
     if (nodes.length === 0) return;

@@ -130,6 +130,7 @@ export class FriendView {
     // The event of an earlier state may arrive after the answer to a later move.
     if (before && report.moves.length < before.moves.length) return;
     this.report = report;
+    this.resigning = false;
     this.lost = false;
     if (!this.access) this.findAccess();
     const tree = before ? this.session.tree : this.newTree(report);
@@ -223,6 +224,7 @@ export class FriendView {
   play(move) {
     const { name, seat, report, abort } = this;
     if (!seat || !report) return;
+    this.resigning = false;
     this.send(
       () => games.play(name, { seat: seat.seat, ply: report.moves.length, move }, abort.signal),
       (answer) => this.receive(answer),

@@ -201,7 +201,7 @@ export class PlayView {
     };
     const games = GAMES.map(([pieces, text]) => {
       const change = () => this.change({ size: SIDE, pieces });
-      const input = h("input", { type: "radio", name: "game", value: pieces, change });
+      const input = h("input", { type: "radio", name: "game", value: pieces, "data-key": `game-${pieces}`, change });
       input.checked = now.size === SIDE && now.pieces === pieces;
       return h("label", {}, input, h("span", {}, text));
     });

@@ -206,10 +206,11 @@ export class TablesView {
 
   /** @param {string} name the table to delete, or an empty text */
   ask(name) {
+    const key = name ? `keep-${name}` : `delete-${this.asked}`;
     this.asked = name;
     this.update();
-    const cancel = this.list.querySelector('[data-action="keep-table"]');
-    if (cancel instanceof HTMLElement) cancel.focus();
+    const target = this.list.querySelector(`[data-key="${CSS.escape(key)}"]`);
+    if (target instanceof HTMLElement) target.focus();
   }
 
   /**
@@ -220,8 +221,8 @@ export class TablesView {
     const text = `Delete ${table.name} (${bytesText(table.bytes)}) from the disk? Only a new build brings it back.`;
     return h(
       "div.confirm",
-      { role: "alertdialog", "aria-label": `Delete ${table.name}` },
-      h("p", {}, text),
+      { role: "alertdialog", "aria-label": `Delete ${table.name}`, "aria-describedby": "delete-question" },
+      h("p", { id: "delete-question" }, text),
       h(
         "div.row-actions",
         {},
