@@ -135,16 +135,17 @@ pub fn refuse_processor(extension: &str) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Runs the command with the arguments of the process. `commit` follows the version number.
+/// Runs the command with the arguments of the process. `commit` is empty if it is unknown.
 #[inline(never)]
 pub fn run(commit: &str) -> ExitCode {
     // Answers a shell that completes a line, and ends the process.
     CompleteEnv::with_factory(|| completion::with_names(Cli::describe())).var(completion::VARIABLE).complete();
     sternhalma_data::table::install_sigbus_handler();
-    let version: &'static str = format!("{}{commit}", env!("CARGO_PKG_VERSION")).leak();
+    let commit = (!commit.is_empty()).then_some(commit);
+    let shown = commit.map_or(String::new(), |commit| format!(" ({commit})"));
+    let version: &'static str = format!("{}{shown}", env!("CARGO_PKG_VERSION")).leak();
     let arguments = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
-    let commit = Some(commit.trim_matches([' ', '(', ')'])).filter(|commit| !commit.is_empty()).map(str::to_owned);
-    set_program(commit, iter::once("sternhalma".to_owned()).chain(arguments).collect());
+    set_program(commit.map(str::to_owned), iter::once("sternhalma".to_owned()).chain(arguments).collect());
     let level = cpu::set_level();
     let Cli { tables, output, command } = Cli::of_process(version);
     output::configure(output);

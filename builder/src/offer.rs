@@ -28,7 +28,7 @@ pub struct TableOffer {
 
 impl TableOffer {
     /// The most states of a proposed table. Such a table is built in memory in one or two minutes.
-    pub const MOST_STATES: u64 = 400_000_000;
+    pub const MAX_STATES: u64 = 400_000_000;
 
     /// Returns the largest table of a board that is proposed. If all have too many states, it is the smallest one.
     pub fn of(board: Board) -> TableOffer {
@@ -36,7 +36,7 @@ impl TableOffer {
         let row_ends = (1..board.cells()).filter(|&within| row(within - 1) != row(within));
         let prefixes = row_ends.filter_map(|within| Prefix::new(board, within as u64).ok());
         let prefixes: Vec<Prefix> = prefixes.chain([Prefix::whole(board)]).collect();
-        let largest = prefixes.iter().rev().find(|prefix| prefix.states() <= TableOffer::MOST_STATES);
+        let largest = prefixes.iter().rev().find(|prefix| prefix.states() <= TableOffer::MAX_STATES);
         TableOffer { prefix: *largest.unwrap_or(&prefixes[0]) }
     }
 
@@ -81,7 +81,7 @@ mod tests {
         {
             let offer = TableOffer::of(Board::new(size, pieces).unwrap());
             assert_eq!(offer.prefix().within(), within);
-            assert!(offer.prefix().states() <= TableOffer::MOST_STATES);
+            assert!(offer.prefix().states() <= TableOffer::MAX_STATES);
         }
     }
 

@@ -50,7 +50,7 @@ pub fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) ->
 }
 
 /// The names of phases; the first stands for none.
-const PHASES: [&str; 8] = ["", "search", "resume", "write", "check", "prove", "compare", "work"];
+const PHASES: [&str; 9] = ["", "search", "resume", "write", "check", "prove", "compare", "read", "work"];
 /// The number of the search in [`PHASES`].
 const SEARCH: usize = 1;
 

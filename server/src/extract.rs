@@ -111,7 +111,7 @@ impl<T: Serialize> IntoResponse for Json<T> {
 /// Parses an object. serde would also read a list as the fields of a type in their order.
 fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     if body.trim_ascii_start().starts_with(b"[") {
-        return Err(ApiError::invalid("body: expected an object, got a list".to_owned()));
+        return Err(ApiError::invalid("body: expected an object, got a list"));
     }
     serde_json::from_slice(body).map_err(|error| ApiError::invalid(format!("body: {error}")))
 }

@@ -16,10 +16,13 @@ use crate::facts::result_text;
 use crate::openapi;
 use crate::secret::{Secret, random_name};
 
+/// The maximum number of clients that watch a game. Each holds a connection.
+const MAX_WATCHERS: usize = 32;
+
 /// The limits of the games that a server keeps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GameLimits {
-    /// The most games.
+    /// The maximum number of games.
     pub games: usize,
     /// The time without a move after which a game is forgotten.
     pub idle: Duration,
@@ -51,7 +54,7 @@ struct LiveGame {
     /// The name of the game in which the players have changed sides.
     rematch: Option<String>,
     changed: Instant,
-    /// Wakes those who look on after each change.
+    /// Notifies the watchers of each change.
     changes: watch::Sender<()>,
 }
 
@@ -124,12 +127,13 @@ impl Games {
     /// Takes the free seat of a game.
     ///
     /// # Errors
-    /// If there is no such game, or it has two players.
+    /// If there is no such game, it is over, or it has two players.
     pub fn join(&self, name: &str) -> Result<Seat, ApiError> {
         let mut games = self.games();
         let game = find(&mut games, name)?;
+        game.check_running()?;
         let free = Side::BOTH.into_iter().find(|&side| game.seats[side as usize].is_none());
-        let full = || ApiError::conflict("the game has two players; you can look on");
+        let full = || ApiError::conflict("the game already has two players; you can watch it");
         Ok(game.take_seat(free.ok_or_else(full)?))
     }
 
@@ -144,9 +148,19 @@ impl Games {
     /// Returns a receiver that changes with a game, and is closed when the game is forgotten.
     ///
     /// # Errors
-    /// If there is no such game.
+    /// If there is no such game, or too many clients watch it.
     pub fn watch(&self, name: &str) -> Result<watch::Receiver<()>, ApiError> {
-        Ok(find(&mut self.games(), name)?.changes.subscribe())
+        let mut games = self.games();
+        let game = find(&mut games, name)?;
+        if game.changes.receiver_count() >= MAX_WATCHERS {
+            return Err(ApiError::busy(format!("{MAX_WATCHERS} clients watch this game already; try again later")));
+        }
+        Ok(game.changes.subscribe())
+    }
+
+    /// Returns whether a game is kept. Forgets games whose time is over.
+    pub fn has(&self, name: &str) -> bool {
+        self.games().contains_key(name)
     }
 
     /// Plays a move of the player with a seat, after `ply` moves. A move that was played before is accepted again, so
@@ -203,7 +217,7 @@ impl Games {
         self.games().clear();
     }
 
-    /// Changes a game for the player with a seat, and reports it to those who look on if `change` has changed it.
+    /// Changes a game for the player with a seat, and notifies its watchers if `change` has changed it.
     fn change(
         &self,
         name: &str,
@@ -294,7 +308,7 @@ impl LiveGame {
         Ok(true)
     }
 
-    /// Wakes those who look on, and returns the state.
+    /// Notifies the watchers, and returns the state.
     fn changed(&mut self) -> GameReport {
         self.changed = Instant::now();
         self.changes.send_replace(());
@@ -389,8 +403,10 @@ mod tests {
         // The game with two players stays, and the other one makes room.
         assert!(games.report(&waiting).is_err() && changes.has_changed().is_err());
         assert!(games.create(setup(3, 1, 1000), Side::X).is_ok());
-        let full = games.create(setup(3, 1, 1000), Side::X).err().unwrap();
-        assert_eq!(full, ApiError::busy("the server keeps 2 games at most; try again later"));
+        let full = Games::new(GameLimits { games: 1, ..GameLimits::default() });
+        assert!(full.create(setup(3, 1, 1000), Side::X).is_ok());
+        let refused = full.create(setup(3, 1, 1000), Side::X).err().unwrap();
+        assert_eq!(refused, ApiError::busy("the server keeps 1 games at most; try again later"));
         // A game that is over waits for a second game, as one that waits for a player.
         games.resign(&running, &seats[1]).unwrap();
         std::thread::sleep(2 * SOON);

@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// The longest name of a host.
-const MOST_NAME: usize = 253;
+/// The longest name of a host, in bytes.
+const MAX_NAME_BYTES: usize = 253;
 
 /// The name or the address of a host, without a port and in lower case.
 ///
@@ -87,7 +87,7 @@ impl FromStr for HostName {
             let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
             (1..=63).contains(&part.len()) && part.bytes().all(is_letter)
         };
-        if name.len() <= MOST_NAME && name.split('.').all(is_part) {
+        if name.len() <= MAX_NAME_BYTES && name.split('.').all(is_part) {
             Ok(HostName(Host::Name(name.to_ascii_lowercase())))
         } else {
             Err(ParseHostError { text: text.to_owned() })
@@ -112,8 +112,13 @@ pub fn other_hosts(bound: &HostName, listening: SocketAddr) -> Vec<HostName> {
         return vec![bound.clone()];
     }
     let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
-    let mut found: Vec<IpAddr> = interfaces.into_iter().map(|interface| interface.ip()).filter(is_shareable).collect();
-    found.retain(|found| found.is_ipv4() || ip.is_ipv6());
+    shareable(interfaces.into_iter().map(|interface| interface.ip()), ip)
+}
+
+/// Returns the addresses of interfaces at which other machines reach a server that listens at all of them.
+fn shareable(interfaces: impl Iterator<Item = IpAddr>, listening: IpAddr) -> Vec<HostName> {
+    let mut found: Vec<IpAddr> = interfaces.filter(is_shareable).collect();
+    found.retain(|found| found.is_ipv4() || listening.is_ipv6());
     // Addresses of version 4 are shorter.
     found.sort();
     found.dedup();
@@ -171,8 +176,11 @@ mod tests {
         assert_eq!(others("localhost", "127.0.0.1:80"), []);
         assert_eq!(others("::1", "[::1]:80"), []);
         assert_eq!(others("board.lan", "10.0.0.7:80"), ["board.lan".parse().unwrap()]);
-        let is_usable = |host: &HostName| host.ip().is_some_and(|ip| !ip.is_loopback() && !ip.is_unspecified());
-        assert!(others("0.0.0.0", "0.0.0.0:80").iter().all(|host| is_usable(host) && host.ip().unwrap().is_ipv4()));
-        assert!(others("::", "[::]:80").iter().all(is_usable));
+        let interfaces = ["127.0.0.1", "10.0.0.7", "10.0.0.7", "fe80::1", "fd00::1", "169.254.0.1"];
+        let interfaces = interfaces.map(|ip| ip.parse::<IpAddr>().unwrap());
+        let shared = |listening: &str| shareable(interfaces.into_iter(), listening.parse().unwrap());
+        let hosts = ["10.0.0.7", "fd00::1"].map(|host| host.parse::<IpAddr>().unwrap().into());
+        assert_eq!(shared("0.0.0.0"), hosts[..1]);
+        assert_eq!(shared("::"), hosts);
     }
 }

@@ -96,10 +96,15 @@ impl TableStore {
             let (found, expected) = (open.checksum(), checksum);
             return Err(ApiError::conflict(format!("the table `{name}` has the checksum {found}, not {expected}")));
         }
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
         let path = open.table.path();
+        let mut all = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if FileIdentity::of(path) != Some(open.file) {
+            return Err(ApiError::conflict(format!("the file of the table `{name}` has changed")));
+        }
         std::fs::remove_file(path)
-            .map_err(|error| ApiError::internal(format!("{}: cannot remove: {error}", path.display())))
+            .map_err(|error| ApiError::internal(format!("{}: cannot remove: {error}", path.display())))?;
+        all.remove(name);
+        Ok(())
     }
 
     fn open_file(&self, name: &str, path: &Path) -> Result<Arc<OpenTable>, TableError> {

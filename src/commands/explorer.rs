@@ -71,9 +71,11 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     folder.remove_old(&explorers);
     let files: u64 = explorers.iter().map(ExplorerTable::shards).sum();
     status!("{} in {}", counted(tables.len(), "table"), counted(files as usize, "file"));
-    let directory = args.directory.display();
-    status!("to look at it, run `python3 -m http.server --directory '{directory}'` and open http://localhost:8000");
-    print_line(&directory.to_string())?;
+    let directory = args.directory.display().to_string();
+    let quoted = shlex::try_quote(&directory).unwrap_or((&*directory).into());
+    let server = format!("python3 -m http.server --bind 127.0.0.1 --directory {quoted}");
+    status!("to look at it, run `{server}` and open http://localhost:8000");
+    print_line(&directory)?;
     Ok(CommandOutcome::Answered)
 }
 

@@ -61,7 +61,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         threads: args.threads.get(),
         search_memory: search_memory(None),
         build_memory: memory_limit(None),
-        // Other machines, also those behind a proxy, cannot delete what took hours to build.
+        // Other machines cannot delete what took hours to build. A proxy needs an allowed name to be one of them.
         deletes_tables: args.bind.is_loopback() && args.allowed_hosts.is_empty(),
         limits: ClientLimits::default(),
         log: if args.requests { Arc::new(|line| status!("{line}")) } else { Arc::new(|_| ()) },

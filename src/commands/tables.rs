@@ -7,7 +7,7 @@ use sternhalma_data::Table;
 use sternhalma_data::table::TableFile;
 
 use crate::context::CommandContext;
-use crate::output::{self, CommandOutcome, columns, status};
+use crate::output::{self, CommandOutcome, columns, print_line, status};
 
 /// List the tables in the tables directory, or remove one
 ///
@@ -105,7 +105,8 @@ fn remove(ctx: &CommandContext, name: &str) -> Result<CommandOutcome> {
         )
     };
     fs::remove_file(&path).with_context(|| format!("{}: cannot remove", path.display()))?;
-    output::answer(false, &(), || path.display().to_string())
+    print_line(&path.display().to_string())?;
+    Ok(CommandOutcome::Answered)
 }
 
 fn text(rows: &[TableRow]) -> String {

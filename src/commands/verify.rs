@@ -96,11 +96,11 @@ fn print_result(args: &Args, table: &Table) -> Result<CommandOutcome> {
     let (file, states) = (table.path().display().to_string(), table.prefix().states());
     let report = json!({ "file": file, "ok": true, "deep": args.deep, "states": states, "checksum": checksum });
     output::answer(args.json, &report, || {
-        let result = match table.proven_depth() {
-            _ if !args.deep => "all checksums match".to_owned(),
-            None => "every distance proven".to_owned(),
+        let result = match (args.deep, table.proven_depth()) {
+            (false, _) => "all checksums match".to_owned(),
+            (true, None) => "every distance proven".to_owned(),
             // Larger distances are those of ways within the covered cells.
-            Some(exact) => {
+            (true, Some(exact)) => {
                 let within = table.prefix().within();
                 format!("every distance within {within} cells proven (on the whole board, upper bounds above {exact})")
             }

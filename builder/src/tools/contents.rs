@@ -4,7 +4,6 @@ use rayon::prelude::*;
 use sternhalma_data::table::checksum;
 use sternhalma_data::{DistanceStream, Prefix, Table};
 
-use crate::blocks::check_blocks;
 use crate::error::{BuilderError, Result};
 use crate::observer::{BuildPhase, Observer};
 use crate::process::thread_pool;
@@ -12,13 +11,13 @@ use crate::process::thread_pool;
 /// The states of a part with a checksum of its own.
 const PART: u64 = 1 << 20;
 
-/// Returns the contents checksum, after a check of all blocks: the identity of the covered states and their distances,
+/// Returns the contents checksum: the identity of the covered states and their distances,
 /// which is the same in every encoding, mirrored or not.
 ///
 /// It is the [`checksum`] of the size of the board, the number of pieces and the number of covered cells, in a byte each,
 /// and of the checksums, in 8 little-endian bytes each, of consecutive 2^20 states by rank, with a byte per distance.
 ///
-/// Cost: one pass over all distances.
+/// Cost: one pass over all distances, which compares each block with its checksum.
 ///
 /// # Errors
 /// If the table is damaged, or if the observer cancels the work.
@@ -35,8 +34,8 @@ pub fn contents_checksum(table: &Table, threads: usize, observer: &dyn Observer)
         observer.advance(distances.len() as u64);
         Ok(checksum(&distances))
     };
+    table.verify_blocks();
     let parts: Vec<u64> = thread_pool(threads)?.install(|| {
-        check_blocks(&[table], states, observer)?;
         observer.begin(BuildPhase::Read, states);
         (0..states.div_ceil(PART)).into_par_iter().map(part).collect::<Result<_>>()
     })?;

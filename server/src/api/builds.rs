@@ -78,8 +78,8 @@ pub struct OfferAnswer {
     seconds: Option<f64>,
     /// The states of the table of the whole board.
     whole_states: u64,
-    /// The most states of a table that is proposed.
-    most_states: u64,
+    /// The maximum number of states of a table that is proposed.
+    max_states: u64,
 }
 
 /// Proposes a table for a board.
@@ -99,16 +99,19 @@ fn offer_of(app: &App, board: Board) -> OfferAnswer {
     let offer = TableOffer::of(board);
     let times = || app.build_times.lock().unwrap_or_else(PoisonError::into_inner);
     let known = times().get(&board).copied();
-    // Not under the lock: a thread that waits for a measurement may answer another request in the meantime.
-    let time = known.unwrap_or_else(|| offer.time(app.threads));
-    times().insert(board, time);
+    // The lock is not held while measuring: the pool may run another request on this thread, which would wait for it.
+    let time = known.unwrap_or_else(|| {
+        let time = offer.time(app.threads);
+        times().insert(board, time);
+        time
+    });
     OfferAnswer {
         within: offer.prefix().within(),
         states: offer.prefix().states(),
         bytes: offer.bytes(),
         seconds: time.map(|time| time.as_secs_f64()),
         whole_states: Prefix::whole(board).states(),
-        most_states: TableOffer::MOST_STATES,
+        max_states: TableOffer::MAX_STATES,
     }
 }
 

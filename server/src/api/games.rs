@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -11,11 +12,13 @@ use serde::Deserialize;
 use sternhalma_data::{Board, RuleSet, Side};
 use sternhalma_engine::GameSetup;
 use tokio::sync::mpsc;
+use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::answer::{event, events};
 use crate::app::App;
+use crate::connections::Connection;
 use crate::error::ApiError;
 use crate::extract::{Json, NoParams, Path, Query};
 use crate::facts;
@@ -55,7 +58,7 @@ pub struct GameBody {
     player: Side,
 }
 
-/// The wish to play.
+/// The empty body of a request to join.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = JoinRequest)]
@@ -203,6 +206,7 @@ pub async fn follow(
     State(app): State<Arc<App>>,
     Path(GamePath { game }): Path<GamePath>,
     Query(NoParams {}): Query<NoParams>,
+    connection: Option<Extension<Arc<Connection>>>,
 ) -> Result<Response, ApiError> {
     let mut changes = app.games.watch(&game)?;
     // A client that reads slowly misses earlier states, but not the last one.
@@ -214,12 +218,24 @@ pub async fn follow(
             if sender.send(event("game", &report)).await.is_err() {
                 return;
             }
-            tokio::select! {
-                changed = changes.changed() => if changed.is_err() { return },
-                () = sender.closed() => return,
+            loop {
+                tokio::select! {
+                    changed = changes.changed() => match changed {
+                        Ok(()) => break,
+                        Err(_) => return,
+                    },
+                    () = sender.closed() => return,
+                    () = tokio::time::sleep(PULSE) => if !app.games.has(&game) { return },
+                }
             }
         }
     });
+    // The connection is in use as long as the client follows.
+    let alive = connection.map(|Extension(connection)| connection.begin());
+    let stream = ReceiverStream::new(stream).map(move |event| {
+        let _ = &alive;
+        event
+    });
     let pulse = Event::default().event("pulse").data("");
-    Ok(events(ReceiverStream::new(stream), KeepAlive::new().interval(PULSE).event(pulse)))
+    Ok(events(stream, KeepAlive::new().interval(PULSE).event(pulse)))
 }

@@ -61,7 +61,7 @@ struct TableDetails {
     /// The number of states at each distance.
     layers: Vec<u64>,
     partitions: Vec<PartitionRow>,
-    /// How the table was built, see docs/reference/table-format.md.
+    /// How the table was built, see docs/reference/table-format.md, without the commands, which name folders.
     #[schema(value_type = Object)]
     provenance: Provenance,
 }
@@ -107,7 +107,7 @@ pub async fn table(
             table: TableRow::new(&open.name, &open.table)?,
             layers: open.table.info().layers.clone(),
             partitions: partitions(&open.table),
-            provenance: open.table.provenance().clone(),
+            provenance: open.table.provenance().without_commands(),
         })
     };
     answer_about(app, table, uri, headers, details).await

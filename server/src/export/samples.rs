@@ -30,7 +30,7 @@ type Least = BinaryHeap<(u64, u64)>;
 /// Cost: a pass over the table ([`DistanceStream`]) that all threads share.
 pub fn samples(table: &Table, seed: u64, observer: &dyn Observer) -> Result<Option<Vec<Vec<u64>>>, TableError> {
     let states = table.prefix().states();
-    observer.begin(BuildPhase::Check, states);
+    observer.begin(BuildPhase::Read, states);
     let parts = (0..states.div_ceil(PART)).into_par_iter();
     let drawn = parts.map(|part| draw(table, part * PART..states.min((part + 1) * PART), seed, observer));
     let merged = drawn.try_reduce(|| vec![Least::new(); Distance::COUNT], |a, b| Ok(merge(a, b)))?;

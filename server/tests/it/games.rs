@@ -189,21 +189,18 @@ fn players_change_sides_in_a_second_game() {
 
 #[test]
 fn the_number_of_games_and_their_time_are_limited() {
-    let server = TestServer::with(|options| {
-        options.limits.games.games = 2;
-        options.limits.games.waiting = Duration::from_millis(200);
-    });
     let body = json!({ "side": 3, "pieces": 1 });
+    let small = TestServer::with(|options| options.limits.games.games = 1);
+    small.post("/api/games", &body).success();
+    let full = small.post("/api/games", &body);
+    assert!(full.error(503).contains("1 games at most") && full.header("retry-after").is_some());
+    let server = TestServer::with(|options| options.limits.games.waiting = Duration::from_secs(2));
     let first = server.post("/api/games", &body).success();
     let path = format!("/api/games/{}", first["game"]["game"].as_str().unwrap());
     let mut events = Events::of(&server, &path);
     events.next();
-    server.post("/api/games", &body).success();
-    let full = server.post("/api/games", &body);
-    assert!(full.error(503).contains("2 games at most") && full.header("retry-after").is_some());
-    std::thread::sleep(Duration::from_millis(300));
-    // A game that nobody has joined makes room, and the stream of its changes ends.
-    server.post("/api/games", &body).success();
+    std::thread::sleep(Duration::from_millis(2100));
+    // A game that nobody has joined is forgotten, and the stream of its changes ends.
     assert!(server.get(&path).error(404).contains("no such game"));
     assert_eq!(events.next(), None);
 }

@@ -14,8 +14,8 @@ fn the_offer_for_a_board_is_a_table_that_is_built_soon() {
     // The offer is that of the command line.
     let part = server.value("/api/offer?side=9&pieces=10");
     assert_eq!(part["within"], 36);
-    assert!(part["states"].as_u64() <= part["most_states"].as_u64());
-    assert!(part["whole_states"].as_u64() > part["most_states"].as_u64());
+    assert!(part["states"].as_u64() <= part["max_states"].as_u64());
+    assert!(part["whole_states"].as_u64() > part["max_states"].as_u64());
     assert_eq!(server.value("/api/offer?side=9&pieces=10"), part);
     let message = server.get("/api/offer?side=9&pieces=99").error(400);
     assert!(message.contains("expected 1 to 15 pieces"), "{message}");

@@ -23,7 +23,7 @@ use crate::search_text::{line_text, value_text};
 use crate::values::{DEFAULT_SIZE, count};
 
 /// The pieces of an army in the game that shops sell.
-const SHOP_PIECES: u64 = 10;
+const FULL_PIECES: u64 = 10;
 
 /// What follows a command.
 pub enum Reply {
@@ -84,7 +84,7 @@ impl<'a> PlaySession<'a> {
             let example = self.history.legal().first().copied().filter(|_| is_first);
             let example = example.map_or(String::new(), |action| format!(", such as `{}`", self.action_text(action)));
             if self.is_small_start() {
-                lines.push(format!("`new {SHOP_PIECES}` starts the game of the shop, with ten pieces each."));
+                lines.push(format!("`new {FULL_PIECES}` starts the game of the shop, with {FULL_PIECES} pieces each."));
             }
             lines.push(format!(
                 "Enter a move as two cells{example}. `rules` explains the game, `help` lists the commands."
@@ -97,7 +97,7 @@ impl<'a> PlaySession<'a> {
     fn is_small_start(&self) -> bool {
         let board = self.history.rules().board();
         let is_start = self.history.actions().len() == 0 && self.history.start().ply() == 0;
-        is_start && board.size() as u64 == DEFAULT_SIZE && (board.pieces() as u64) < SHOP_PIECES
+        is_start && board.size() as u64 == DEFAULT_SIZE && (board.pieces() as u64) < FULL_PIECES
     }
 
     /// Returns the prompt of the next line.

@@ -102,6 +102,14 @@ pub struct LayerTraffic {
 }
 
 impl Provenance {
+    /// Returns the record without the commands, which may name folders of the user.
+    pub fn without_commands(&self) -> Provenance {
+        let mut record = self.clone();
+        record.origin.command.clear();
+        record.conversions.iter_mut().for_each(|conversion| conversion.origin.command.clear());
+        record
+    }
+
     /// Returns the last record of a file: the length of the JSON in 4 bytes, the
     /// JSON, and the [`checksum`] of both in 8 bytes. Both integers are
     /// little-endian.

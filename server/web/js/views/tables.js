@@ -141,7 +141,7 @@ export class TablesView {
       h("p.note", {}, `${cost}. ${whole ? "The whole board." : `A part: the ${cells} cells nearest the goal.`}`),
     ];
     if (!offer || !proposed) return notes;
-    const reason = `The whole board has ${shortCount(offer.whole_states)} states and takes ${bytesText(offer.whole_states)}. Proposed are at most ${shortCount(offer.most_states)} states, which are built in memory in a minute or two.`;
+    const reason = `The whole board has ${shortCount(offer.whole_states)} states and takes ${bytesText(offer.whole_states)}. Proposed are at most ${shortCount(offer.max_states)} states, which are built in memory in a minute or two.`;
     const all = button("Take the whole board", () => this.change({ within: null }), {
       "data-action": "whole",
       "data-key": "whole",
