@@ -8,7 +8,7 @@ use pyo3::PyErr;
 use sternhalma_builder::{BuilderError, ResourceError};
 use sternhalma_data::{BoardError, TableError};
 use sternhalma_ggp::gdl::GAMES;
-use sternhalma_ggp::messages::{excerpt, nearest, shorten_quotes};
+use sternhalma_ggp::messages::{nearest, shorten_quotes};
 
 /// The exceptions, which are defined in Python because they have several bases.
 pub mod exceptions {
@@ -56,9 +56,9 @@ pub fn board_error(error: BoardError) -> PyErr {
 /// Returns the message for a rulesheet that cannot be read. `known` are names that the user may have meant.
 pub fn unread_rulesheet<'a>(path: &Path, error: &io::Error, known: impl IntoIterator<Item = &'a str>) -> String {
     let name = path.to_string_lossy();
-    let name = excerpt(&name);
     let similar = nearest(&name, known).map_or(String::new(), |name| format!("; did you mean `{name}`?"));
-    format!("{name}: cannot read the rulesheet: {error}; sternhalma.ggp.games() has the built-in ones{similar}")
+    let cause = format!("cannot read the rulesheet: {error}; sternhalma.ggp.games() has the built-in ones{similar}");
+    shorten_quotes(&format!("{name}: {cause}"))
 }
 
 /// Returns the exception for a rulesheet that cannot be read.

@@ -24,6 +24,8 @@ INT64 = (-(2**63), 2**63 - 1)
 COUNT = (1, 2**64 - 1)
 COUNT32 = (1, 2**32 - 1)
 NUMBER = (-math.inf, math.inf)
+#: A number of threads may be larger than the machine can use.
+THREADS = (0, math.inf)
 
 _NOUNS: dict[Any, str] = {
     int: "an integer",
@@ -175,7 +177,8 @@ def _check_value(parameter: _Parameter, value: Any, bounds: Range | None) -> Non
         error = ArgumentError if is_word else ArgumentTypeError
         raise error(f"{name}: expected {_either([str(kind) for kind in kinds])}, got {shown(value)}")
     if kind.kind in (int, float):
-        check_range(name, value, bounds or (UINT64 if kind.kind is int else NUMBER))
+        default = THREADS if name == "threads" else UINT64 if kind.kind is int else NUMBER
+        check_range(name, value, bounds or default)
 
 
 def check_range(name: str, value: float, bounds: Range) -> None:
