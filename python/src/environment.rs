@@ -4,6 +4,7 @@ use std::slice::ChunksMut;
 use std::sync::Arc;
 
 use numpy::{Element, PyArrayDyn, PyArrayMethods, PyReadonlyArray1, PyReadwriteArrayDyn, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use sternhalma_ggp::gdl::network::{self, EnvironmentRows, LANES};
@@ -139,7 +140,11 @@ impl BorrowedArrays<'_> {
 
 /// Allocates an array of zeros. Raises `OutOfMemory` if there is no room.
 fn zeros<T: Element>(py: Python<'_>, shape: Vec<usize>) -> PyResult<Py<PyArrayDyn<T>>> {
-    let no_room = |error: PyErr| exceptions::OutOfMemory::new_err(format!("the lanes need more memory: {error}"));
+    let no_room =
+        |error: PyErr| match error.is_instance_of::<PyMemoryError>(py) || error.is_instance_of::<PyValueError>(py) {
+            true => exceptions::OutOfMemory::new_err(format!("the lanes need more memory: {error}")),
+            false => error,
+        };
     let zeros = py.import("numpy")?.call_method1("zeros", (shape, T::get_dtype(py))).map_err(no_room)?;
     Ok(zeros.cast_into::<PyArrayDyn<T>>()?.unbind())
 }

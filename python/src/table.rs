@@ -332,7 +332,7 @@ impl Table {
 
     #[getter]
     fn checksum(&self) -> PyResult<String> {
-        Ok(format!("{:016x}", self.get()?.checksum()))
+        Ok(self.get()?.checksum_text())
     }
 
     #[getter]

@@ -187,7 +187,7 @@ impl TableRow {
             max_distance: table.max_distance().0,
             start_distance: table.probe(State::start(board))?.distance().map(|distance| distance.0),
             exact_to: table.proven_depth(),
-            checksum: format!("{:016x}", table.checksum()),
+            checksum: table.checksum_text(),
         })
     }
 }

@@ -92,8 +92,8 @@ impl TableStore {
     /// If there is no such table, its contents are others, or its file cannot be removed.
     pub fn delete(&self, name: &str, checksum: &str) -> Result<(), ApiError> {
         let open = self.open(name)?;
-        if open.checksum() != checksum {
-            let (found, expected) = (open.checksum(), checksum);
+        if open.table.checksum_text() != checksum {
+            let (found, expected) = (open.table.checksum_text(), checksum);
             return Err(ApiError::conflict(format!("the table `{name}` has the checksum {found}, not {expected}")));
         }
         let path = open.table.path();
@@ -125,11 +125,6 @@ impl TableStore {
 }
 
 impl OpenTable {
-    /// Returns the checksum of the file as text.
-    pub fn checksum(&self) -> String {
-        format!("{:016x}", self.table.checksum())
-    }
-
     /// Checks all blocks once, for players, whose look-ups check nothing.
     ///
     /// # Errors

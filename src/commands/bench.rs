@@ -56,14 +56,15 @@ struct PositionRow {
 }
 
 pub fn run(args: &Args) -> Result<CommandOutcome> {
-    let tables = PREFIXES.into_iter().map(distances).collect::<Result<Vec<Distances>>>()?;
+    let threads = threads(Some(args.threads)).get();
+    let tables = PREFIXES.map(|prefix| distances(prefix, threads)).into_iter().collect::<Result<Vec<Distances>>>()?;
     let count = |position: &Position| {
         let board = board_of(position).expect("the positions are of games");
         let distances = tables.iter().find(|distances| distances.board() == board).expect("each board has a table");
         let nodes = bench::search(position, distances, args.depth).expansions;
         PositionRow { position: position.to_string(), nodes }
     };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(Some(args.threads)).get()).build();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.context("cannot start the threads")?;
     let begin = Instant::now();
     let positions: Vec<PositionRow> = pool.install(|| bench::positions().par_iter().map(count).collect());
@@ -74,11 +75,11 @@ pub fn run(args: &Args) -> Result<CommandOutcome> {
 }
 
 /// Builds the table of a prefix, which only this process uses.
-fn distances((pieces, within): (u64, u64)) -> Result<Distances> {
+fn distances((pieces, within): (u64, u64), threads: usize) -> Result<Distances> {
     let prefix = Prefix::new(Board::new(9, pieces)?, within)?;
     let dir = tempfile::tempdir().context("cannot create a temporary directory")?;
     let path = dir.path().join("bench.sht");
-    TableBuilder::new(prefix).build(&path, &())?;
+    TableBuilder::new(prefix).threads(threads).build(&path, &())?;
     // The map outlives the file's name.
     Ok(Distances::new(Arc::new(Table::open(&path)?)))
 }

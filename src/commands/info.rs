@@ -128,7 +128,7 @@ impl TableReport<'_> {
             start_distance: table.probe(State::start(board))?.distance().map(|distance| distance.0),
             boundary_layer: table.info().boundary_layer,
             proven_depth: table.proven_depth(),
-            checksum: format!("{:016x}", table.checksum()),
+            checksum: table.checksum_text(),
             contents_checksum: None,
             partitions: with_partitions.then(|| partitions(table.prefix(), table.layout())),
             provenance: table.provenance(),

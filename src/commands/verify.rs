@@ -92,7 +92,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
 
 /// Prints that the table is right.
 fn print_result(args: &Args, table: &Table) -> Result<CommandOutcome> {
-    let checksum = checksum(table);
+    let checksum = table.checksum_text();
     let (file, states) = (table.path().display().to_string(), table.prefix().states());
     let report = json!({ "file": file, "ok": true, "deep": args.deep, "states": states, "checksum": checksum });
     output::answer(args.json, &report, || {
@@ -194,7 +194,7 @@ fn not_cancelled<T>(
 
 /// Prints what a sample has proven, and what it has not.
 fn print_sample(args: &Args, table: &Table, spec: SampleSpec, extent: &SampleExtent) -> Result<CommandOutcome> {
-    let checksum = checksum(table);
+    let checksum = table.checksum_text();
     let (file, all_states) = (table.path().display().to_string(), table.prefix().states());
     let share = extent.states as f64 / all_states as f64;
     let report = json!({
@@ -230,8 +230,4 @@ fn print_sample(args: &Args, table: &Table, spec: SampleSpec, extent: &SampleExt
             100.0 * share
         )
     })
-}
-
-fn checksum(table: &Table) -> String {
-    format!("{:016x}", table.checksum())
 }

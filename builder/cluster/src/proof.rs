@@ -138,7 +138,7 @@ impl Part<'_> {
     /// Proves the classes together with the processes that connect.
     fn prove_with(&self, link: &Arc<Link>, proof: &mut OpenProof, pool: &ThreadPool) -> Result<()> {
         let properties = [
-            ("the table", format!("{:016x}", self.table.checksum())),
+            ("the table", self.table.checksum_text()),
             ("the context classes of the memory limit and the threads", self.fixed_pieces.to_string()),
         ];
         let common = Common::new("verify", self.member, &properties);

@@ -124,7 +124,7 @@ impl TableConverter<'_> {
             converted: now(),
             encoding: self.table.encoding().to_string(),
             mirrored: self.table.spec().mirrored,
-            checksum: format!("{:016x}", self.table.checksum()),
+            checksum: self.table.checksum_text(),
         });
         provenance
     }

@@ -147,7 +147,7 @@ impl ProofFiles {
     pub fn new(storage: &Arc<dyn FileSystem>, dir: &Path, table: &Table, kind: &str, options: &str) -> ProofFiles {
         let name = table.path().file_name().unwrap_or_default().display().to_string();
         let program = env!("CARGO_PKG_VERSION");
-        let identity = format!("{program} {VERSION} {kind} {options} {:016x}", table.checksum());
+        let identity = format!("{program} {VERSION} {kind} {options} {}", table.checksum_text());
         ProofFiles {
             storage: Arc::clone(storage),
             state: dir.join(format!(".{name}.{kind}")),

@@ -56,7 +56,7 @@ fn any_conversion_gives_the_bytes_of_a_build() {
                 assert!(bytes_of(&new) == built[to], "{prefix} from {from} to {to}");
                 let converted = Table::open(&new).unwrap();
                 let Provenance { conversions, .. } = converted.provenance().clone();
-                assert_eq!(conversions[0].checksum, format!("{:016x}", table.checksum()));
+                assert_eq!(conversions[0].checksum, table.checksum_text());
                 assert_eq!(conversions.len(), 1);
                 assert_eq!(
                     &Provenance { conversions: Vec::new(), ..converted.provenance().clone() },

@@ -210,6 +210,11 @@ impl Table {
         self.header.checksum
     }
 
+    /// Returns the [checksum](Table::checksum) as 16 hexadecimal digits, as outputs and files contain it.
+    pub fn checksum_text(&self) -> String {
+        format!("{:016x}", self.checksum())
+    }
+
     /// Returns how the table was built.
     pub fn provenance(&self) -> &Provenance {
         &self.provenance

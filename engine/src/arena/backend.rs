@@ -262,7 +262,7 @@ impl Backend for BoardBackend {
 /// Returns the checksum that identifies a table in a log, or `None` for
 /// estimates without a table.
 fn checksum(distances: &Distances) -> Option<String> {
-    distances.table().map(|table| format!("{:016x}", table.checksum()))
+    distances.table().map(|table| table.checksum_text())
 }
 
 #[cfg(test)]

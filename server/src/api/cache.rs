@@ -49,5 +49,5 @@ pub async fn answer_about<T: serde::Serialize>(
 fn etag(open: &OpenTable, uri: &Uri) -> String {
     let version = env!("CARGO_PKG_VERSION");
     let request = xxh3_64(format!("{version} {uri}").as_bytes());
-    format!("\"{:016x}-{request:016x}\"", open.table.checksum())
+    format!("\"{}-{request:016x}\"", open.table.checksum_text())
 }

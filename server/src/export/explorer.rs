@@ -117,7 +117,7 @@ impl<'a> ExplorerTable<'a> {
             None => (target - WORD, layout.data_bytes()),
             Some(_) => (blocks_per_shard(table, target), layout.blocks()),
         };
-        let folder = format!("tables/{:016x}-{per_shard}", table.checksum());
+        let folder = format!("tables/{}-{per_shard}", table.checksum_text());
         // The folder has the distances of the table without its history.
         let mut row = TableRow::new(name, table)?;
         row.bytes = layout.data_bytes();

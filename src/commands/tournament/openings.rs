@@ -201,7 +201,7 @@ fn text(
     advantage: &Advantage,
     openings: &[GameState],
 ) -> String {
-    let table = distances.table().map_or("none".to_owned(), |table| format!("{:016x}", table.checksum()));
+    let table = distances.table().map_or("none".to_owned(), |table| table.checksum_text());
     let [short, full] = tests(args, advantage.moves);
     let nodes = |test: BalanceTest| test.limits.expansions.unwrap_or_default();
     let (first, last) = (args.skip + 1, args.skip + openings.len());
