@@ -75,6 +75,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_time_of_the_smallest_tables_is_estimated() {
+        for (size, pieces) in [(9, 1), (3, 1), (3, 2), (3, 8), (11, 1)] {
+            let offer = TableOffer::of(Board::new(size, pieces).unwrap());
+            assert!(offer.time(1).is_some(), "{size}, {pieces}");
+        }
+    }
+
+    #[test]
     fn the_largest_small_table_is_offered() {
         for (size, pieces, within) in
             [(9, 6, 81), (9, 7, 60), (7, 8, 48), (9, 10, 36), (9, 15, 28), (5, 3, 25), (11, 15, 28), (3, 1, 9)]

@@ -53,7 +53,7 @@ test("the reader of tables is one module of at most 600 lines", () => {
 
 test("the modules that are loaded on demand are named where they are needed", () => {
   const named = [...MODULES].flatMap((path) => [
-    ...readFileSync(join(WEB, path), "utf8").matchAll(/ import\("\.{1,2}\/([\w/]+\.js)"\);/g),
+    ...readFileSync(join(WEB, path), "utf8").matchAll(/ await import\("\.{1,2}\/([\w/]+\.js)"\)/g),
   ]);
   assert.deepEqual(named.map(([, name]) => `js/${name}`).sort(), LATER);
 });

@@ -254,6 +254,17 @@ test("damaged, exchanged and missing files are refused, also as files of another
   }
 });
 
+test("models that were not loaded are asked for again", async () => {
+  const { folder, tables, facts } = explorer("models", [build(TABLES[8], "ans")]);
+  const army = facts.table(tables[0].name, "x");
+  const goal = army.parse(unrank(0n, 9, 6, "x").join(","));
+  const models = readFileSync(join(folder, "models.bin"));
+  rmSync(join(folder, "models.bin"));
+  await assert.rejects(army.reader.distance(goal), /ENOENT/);
+  writeFileSync(join(folder, "models.bin"), models);
+  assert.equal(await army.reader.distance(goal), 0);
+});
+
 test("tables that the reader does not know are refused", () => {
   const { tables } = explorer("known", [build(TABLES[2], "byte")]);
   const read = async () => new Uint8Array();

@@ -9,7 +9,7 @@
  */
 
 import { Cells, LIMIT, afterMove, ones, reversed } from "./cells.js";
-import { Cache, TableFault, verified, viewOf } from "./shards.js";
+import { Cache, TableFault, verified, viewOf, once } from "./shards.js";
 
 /**
  * @typedef {import("./shards.js").Description} Description
@@ -205,8 +205,7 @@ export class TableReader {
     this.read = read;
     this.shards = new Cache(CACHE_BYTES);
     this.blocks = new Cache(CACHE_BYTES);
-    /** @type {Promise<Model[]> | null} */
-    this.models = null;
+    this.models = once(() => readModels(this.read));
   }
 
   /** Returns the first index, byte and block of each partition, and the index after its last one. */
@@ -338,13 +337,8 @@ export class TableReader {
    */
   block(number, first, states) {
     return this.blocks.get(number, async () => {
-      // A fault is not kept.
-      this.models ??= readModels(this.read).catch((error) => {
-        this.models = null;
-        throw error;
-      });
       const { per_shard: perShard } = this.table;
-      const [models, shard] = await Promise.all([this.models, this.shard(Math.floor(number / perShard))]);
+      const [models, shard] = await Promise.all([this.models(), this.shard(Math.floor(number / perShard))]);
       const place = number % perShard;
       const length = (/** @type {number} */ at) => viewOf(shard).getUint32(4 + 4 * at, true);
       let start = 4 + 4 * viewOf(shard).getUint32(0, true);

@@ -79,3 +79,19 @@ export class Cache {
     }
   }
 }
+
+/**
+ * Returns a function that loads a value once. A fault is not kept.
+ * @template T
+ * @param {() => Promise<T>} load
+ * @returns {() => Promise<T>}
+ */
+export function once(load) {
+  /** @type {Promise<T> | null} */
+  let value = null;
+  return () =>
+    (value ??= load().catch((error) => {
+      value = null;
+      throw error;
+    }));
+}

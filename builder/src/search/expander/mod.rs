@@ -130,6 +130,8 @@ impl Expander {
     /// Returns the number of 64-bit words in the slices of all groups. The time
     /// per layer is proportional to this number.
     pub fn work(prefix: Prefix, slice_pieces: usize) -> u64 {
+        // A single piece has no slice pieces.
+        let slice_pieces = slice_pieces.min(prefix.board().pieces() - 1);
         let (cells, upper) = (prefix.board().cells() as u64, prefix.board().pieces() - 1 - slice_pieces);
         // The words of a group whose lowest upper piece is on cell `lowest`.
         let words = |lowest: usize| cells * slice_words(choose(lowest, slice_pieces)) as u64;
