@@ -26,7 +26,7 @@ fn a_folder_has_the_page_and_parts_of_the_tables() {
     }
     let ran = env.run("explorer site byte.sht mod3.sht zstd.sht ans.sht");
     assert!(ran.err.contains("converting zstd from zstd to ans"), "{}", ran.err);
-    assert!(ran.err.contains("python3 -m http.server --directory 'site'"), "{}", ran.err);
+    assert!(ran.err.contains("python3 -m http.server --bind 127.0.0.1 --directory site`"), "{}", ran.err);
     assert_eq!(ran.success(), "site\n");
     let site = env.path("site");
     let tables = index(&site)["tables"].as_array().unwrap().clone();
