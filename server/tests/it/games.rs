@@ -135,7 +135,7 @@ fn only_players_move_and_their_secrets_are_not_shown() {
             server.post(&format!("{absent}/{route}"), &body).error(404);
         }
     }
-    assert!(server.post(&format!("{path}/join"), &json!({})).error(409).contains("the game has two players"));
+    assert!(server.post(&format!("{path}/join"), &json!({})).error(409).contains("the game already has two players"));
     server.post(&format!("{absent}/join"), &json!({})).error(404);
     for route in ["", "/events"] {
         server.get(&format!("{absent}{route}")).error(404);

@@ -106,7 +106,7 @@ test("two browsers play a game to its end, with a reload in the middle", async (
   await two.context().close();
 });
 
-test("a third person looks on, and cannot move", async () => {
+test("a third person watches, and cannot move", async () => {
   const { page: one, link } = await begin();
   const two = await joined(link);
   const three = await here.visit(link);

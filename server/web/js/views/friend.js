@@ -406,9 +406,9 @@ export class FriendView {
     const { seat, session } = this;
     const { size } = session.placement;
     const about = session.ruleSets.find(({ name }) => name === rules)?.about ?? rules;
-    const role = seat ? `You play ${seat.player}` : this.isOpen() ? `You may play ${this.freeSide()}` : "You look on";
+    const role = seat ? `You play ${seat.player}` : this.isOpen() ? `You may play ${this.freeSide()}` : "You watch";
     const links = this.links();
-    const text = this.isOpen() ? "Link for your friend" : "Link to look on";
+    const text = this.isOpen() ? "Link for your friend" : "Link to watch";
     return [
       h("p", {}, `${role} on a board of ${size} × ${size} with ${session.pieces} pieces each. Rules: ${about}.`),
       ...links.map((link) => this.linkField(text, link)),
