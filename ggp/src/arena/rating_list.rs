@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use serde_json::Value;
 use sternhalma_game::messages::suggestion;
 use thiserror::Error;
 
 use super::table::aligned;
-use super::{GameRecord, Schedule};
-use crate::statistics::{Bound, Estimate, Rating, Results, rate};
+use super::{Budget, GameRecord, Schedule};
+use crate::statistics::{Bound, Estimate, Rating, Ratings, Results, rate};
 
 /// The ratings of all players of a number of logs.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -19,6 +20,10 @@ pub struct RatingList {
     pub unrated: Vec<RatedPlayer>,
     /// The advantage of the first move in Elo, if the games show one.
     pub first_move: Option<Estimate>,
+    /// Whether the games determine the advantage of the first move.
+    pub first_move_determined: bool,
+    /// The names of players that have several descriptions or budgets in the logs.
+    pub ambiguous: Vec<String>,
     /// The number of games that count.
     pub games: u64,
     /// The number of games that ended by a fault, which do not count.
@@ -67,6 +72,7 @@ impl RatingList {
         anchor: Option<(&str, f64)>,
     ) -> Result<RatingList, RatingListError> {
         let mut games: BTreeMap<[String; 2], (u64, f64)> = BTreeMap::new();
+        let mut descriptions: BTreeMap<String, Vec<(&Value, Budget)>> = BTreeMap::new();
         let mut faults = 0;
         for (schedule, records) in logs {
             if schedule.roles != 2 {
@@ -77,7 +83,16 @@ impl RatingList {
                     faults += 1;
                     continue;
                 };
-                let (count, points) = games.entry(names(schedule, record)).or_default();
+                let names = names(schedule, record);
+                for (name, seat) in names.iter().zip(schedule.seats(record.id)) {
+                    let player = &schedule.entrant(record.id.pairing, seat).player;
+                    let player = (player, schedule.budget(record.id, seat));
+                    let known = descriptions.entry(name.clone()).or_default();
+                    if !known.contains(&player) {
+                        known.push(player);
+                    }
+                }
+                let (count, points) = games.entry(names).or_default();
                 *count += 1;
                 *points += score;
             }
@@ -100,11 +115,13 @@ impl RatingList {
             })
         });
         let ratings = rate(players.len(), &results, anchor.transpose()?);
-        players.iter_mut().zip(ratings.players).for_each(|(player, rating)| player.rating = rating);
+        players.iter_mut().zip(&ratings.players).for_each(|(player, &rating)| player.rating = rating);
         let (mut players, unrated): (Vec<_>, Vec<_>) = players.into_iter().partition(|player| player.rating.is_some());
         players.sort_by(|a, b| a.class().cmp(&b.class()).then(b.elo().total_cmp(&a.elo())));
         let games = games.values().map(|(games, _)| games).sum();
-        Ok(RatingList { players, unrated, first_move: ratings.first_move, games, faults })
+        let ambiguous = descriptions.into_iter().filter(|(_, known)| known.len() > 1).map(|(name, _)| name).collect();
+        let Ratings { first_move, first_move_determined, .. } = ratings;
+        Ok(RatingList { players, unrated, first_move, first_move_determined, ambiguous, games, faults })
     }
 
     /// Returns the list as a table, with notes.
@@ -116,6 +133,17 @@ impl RatingList {
         if let Some(first_move) = &self.first_move {
             let half = first_move.interval[1] - first_move.value;
             parts.push(format!("The first move is worth {:.0} ± {half:.0} Elo", first_move.value));
+        }
+        if !self.first_move_determined && !self.players.is_empty() {
+            parts.push(
+                "The games do not determine the advantage of the first move, and the ratings assume 0".to_owned(),
+            );
+        }
+        if !self.ambiguous.is_empty() {
+            let names = self.ambiguous.join(", ");
+            parts.push(format!(
+                "Rated as one player, although its settings or budgets differ between the logs: {names}"
+            ));
         }
         if self.players.iter().any(|player| player.bound() != Bound::None) {
             parts.push("> and <: a bound, because all points went to one side".to_owned());
@@ -237,6 +265,18 @@ mod tests {
         let error = RatingList::new([(&three, &[][..])].into_iter(), None).unwrap_err();
         assert_eq!(error, RatingListError::Roles(3));
         assert!(error.to_string().ends_with("these have 3"), "{error}");
+    }
+
+    #[test]
+    fn a_name_with_several_settings_is_reported() {
+        let one = schedule(2, &["a", "b"], &[4]);
+        let mut two = one.clone();
+        let drawn: Vec<GameRecord> = (0..4).map(|game| record(0, game, [50, 50])).collect();
+        let list = |two: &Schedule| RatingList::new([(&one, &drawn[..]), (two, &drawn[..])].into_iter(), None).unwrap();
+        assert_eq!(list(&two).ambiguous, [""; 0]);
+        two.entrants[1].player = "another program".into();
+        assert_eq!(list(&two).ambiguous, ["b"]);
+        assert!(list(&two).text().ends_with("between the logs: b"));
     }
 
     #[test]

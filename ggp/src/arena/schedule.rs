@@ -424,9 +424,14 @@ impl Schedule {
         }
     }
 
+    /// Returns player 0 or 1 of a pairing.
+    pub fn entrant(&self, pairing: usize, player: usize) -> &Entrant {
+        &self.entrants[self.pairings[pairing][player]]
+    }
+
     /// Returns the name in results of player 0 or 1 of a pairing.
     pub fn title(&self, pairing: usize, player: usize) -> &str {
-        self.entrants[self.pairings[pairing][player]].title()
+        self.entrant(pairing, player).title()
     }
 
     /// Returns the names in results of the players of a game, by role.
@@ -436,7 +441,7 @@ impl Schedule {
 
     /// Returns the name of player 0 or 1 of a pairing.
     pub fn name(&self, pairing: usize, player: usize) -> &str {
-        &self.entrants[self.pairings[pairing][player]].name
+        &self.entrant(pairing, player).name
     }
 }
 

@@ -3,7 +3,7 @@
 use super::interval::{Estimate, Z};
 
 /// The maximum number of steps of Newton's method.
-const MOST_STEPS: usize = 100;
+const MAX_STEPS: usize = 100;
 
 /// Returns the score of a search at which the player to move wins as often as it loses, with its
 /// interval.
@@ -15,7 +15,7 @@ const MOST_STEPS: usize = 100;
 /// above some score are won and all others lost.
 pub fn equal_chances(samples: &[(f64, f64)]) -> Option<Estimate> {
     let [mut intercept, mut slope] = [0.0, 0.0];
-    for _ in 0..MOST_STEPS {
+    for _ in 0..MAX_STEPS {
         // The gradient, and the information matrix.
         let [mut g0, mut g1, mut h00, mut h01, mut h11] = [0.0; 5];
         for &(score, result) in samples {

@@ -10,7 +10,7 @@ use super::interval::{Estimate, Z};
 const ELO: f64 = 400.0 / LN_10;
 
 /// The maximum number of steps of Newton's method.
-const MOST_STEPS: usize = 200;
+const MAX_STEPS: usize = 200;
 
 /// The chance of the results of a player whose rating is a bound.
 const RARE: f64 = 0.05;
@@ -69,13 +69,16 @@ pub struct Ratings {
     pub players: Vec<Option<Rating>>,
     /// The advantage of the first move in Elo, if the results show one.
     pub first_move: Option<Estimate>,
+    /// Whether the results determine the advantage of the first move. They do not if, e.g., the first
+    /// player has won every game. The ratings are then those without an advantage.
+    pub first_move_determined: bool,
 }
 
 /// Rates players by the most likely strengths.
 ///
 /// The chance of `first` to win is 1 / (1 + 10^(-(r₁ - r₂ + a) / 400)) for ratings r₁ and r₂ and an
-/// advantage `a` of the first move. A draw is half a win. `a` is 0 unless the results show an
-/// advantage at a level of 95% (likelihood-ratio test). Ratings are relative to a reference: the
+/// advantage `a` of the first move. A draw is half a win. `a` is 0 unless the results determine it and
+/// show an advantage at a level of 95% (likelihood-ratio test). Ratings are relative to a reference: the
 /// player `anchor` with its rating, or else the mean of the largest group of players that
 /// have taken points from each other, directly or through others, which is 0.
 ///
@@ -92,16 +95,19 @@ pub struct Ratings {
 pub fn rate(players: usize, results: &[Results], anchor: Option<(usize, f64)>) -> Ratings {
     let points = Points::new(players, results);
     let group = reference(&points, anchor);
-    let mut ratings = Ratings { players: vec![None; players], first_move: None };
+    let mut ratings = Ratings { players: vec![None; players], first_move: None, first_move_determined: false };
     let Some(&reference) = group.first() else { return ratings };
     let inside = |of: &&Results| group.contains(&of.first) && group.contains(&of.second);
     let games: Vec<Results> = results.iter().filter(inside).copied().collect();
     let is_fixed = |player: usize| anchor.is_none_or(|(anchor, _)| anchor == player);
     let fixed: Vec<f64> = group.iter().map(|&player| f64::from(u8::from(is_fixed(player)))).collect();
     let fit = |first_move: bool| Model { group: &group, games: &games, fixed: &fixed, first_move }.fit();
-    let [without, with] = [false, true].map(fit);
-    let shown = 2.0 * (with.log_likelihood - without.log_likelihood) > SIGNIFICANT;
-    let fitted = if shown { with } else { without };
+    let without = fit(false);
+    ratings.first_move_determined = determines_first_move(players, &games);
+    let with = ratings.first_move_determined.then(|| fit(true));
+    let with = with.filter(|with| 2.0 * (with.log_likelihood - without.log_likelihood) > SIGNIFICANT);
+    let shown = with.is_some();
+    let fitted = with.unwrap_or(without);
     let offset = anchor.map_or(0.0, |(_, elo)| elo);
     for (at, &player) in group.iter().enumerate() {
         ratings.players[player] = Some(Rating { elo: fitted.elo(at, offset), bound: Bound::None });
@@ -120,6 +126,34 @@ fn reference(points: &Points, anchor: Option<(usize, f64)>) -> Vec<usize> {
     }
     let groups = (0..points.players).map(|player| points.group(player));
     groups.fold(Vec::new(), |largest, group| if group.len() > largest.len() { group } else { largest })
+}
+
+/// Returns whether the results within a group have a most likely advantage of the first move.
+///
+/// They have none if strengths `s` and an advantage `a` of 1 or -1 exist with which no result is a surprise:
+/// s₁ - s₂ + a ≥ 0 if the first player has taken points, and ≤ 0 if the second one has. Then the likelihood never
+/// decreases along `(s, a)` [Albert and Anderson 1984]. Such strengths exist unless a cycle of these bounds of
+/// differences has a negative sum, which the method of Bellman and Ford finds.
+fn determines_first_move(players: usize, games: &[Results]) -> bool {
+    let surprises = |advantage: f64| {
+        let mut bounds: Vec<(usize, usize, f64)> = Vec::new();
+        for of in games.iter().filter(|of| of.games > 0) {
+            // Each bound is that of the strength of the second player of a triple, relative to that of the first.
+            bounds.extend((of.points > 0.0).then_some((of.first, of.second, advantage)));
+            bounds.extend((of.points < of.games as f64).then_some((of.second, of.first, -advantage)));
+        }
+        let mut strengths = vec![0.0_f64; players];
+        // Without a negative cycle, each round but the last one makes another path of bounds tight.
+        (0..=players).all(|_| {
+            bounds.iter().fold(false, |changed, &(from, to, bound)| {
+                let limit = strengths[from] + bound;
+                let above = strengths[to] > limit;
+                strengths[to] = strengths[to].min(limit);
+                changed | above
+            })
+        })
+    };
+    surprises(1.0) && surprises(-1.0)
 }
 
 /// Which players have taken points from which.
@@ -230,7 +264,7 @@ impl Model<'_> {
     fn fit(&self) -> Fitted {
         let size = self.group.len() + usize::from(self.first_move);
         let mut parameters = vec![0.0; size];
-        for _ in 0..MOST_STEPS {
+        for _ in 0..MAX_STEPS {
             let (gradient, information) = self.derivatives(&parameters);
             let inverse = inverse(information);
             let step: Vec<f64> = inverse.iter().map(|row| dot(row, &gradient)).collect();
@@ -495,6 +529,56 @@ mod tests {
         assert_eq!(ratings.players[..2], alone.players[..]);
         let Estimate { value, interval } = ratings.players[2].unwrap().elo;
         assert_eq!(interval, [value, f64::INFINITY]);
+    }
+
+    #[test]
+    fn an_advantage_that_the_results_do_not_determine_is_not_estimated() {
+        // All games won by the first player; by the second player; one order only; no loss of the first player; and a
+        // circle of wins.
+        let undetermined = [
+            vec![(0, 1, 20, 20.0), (1, 0, 20, 20.0)],
+            vec![(0, 1, 20, 0.0), (1, 0, 20, 0.0)],
+            vec![(0, 1, 20, 12.0)],
+            vec![(0, 1, 20, 20.0), (1, 0, 20, 9.0)],
+            vec![(0, 1, 9, 9.0), (1, 2, 9, 9.0), (2, 0, 9, 9.0)],
+        ];
+        for games in undetermined {
+            let ratings = rate(3, &results(&games), None);
+            assert_eq!((ratings.first_move, ratings.first_move_determined), (None, false), "{games:?}");
+            for rating in ratings.players.into_iter().flatten() {
+                let [low, high] = rating.elo.interval;
+                assert!(rating.elo.value.abs() < 400.0 && high - low > 10.0, "{games:?} {rating:?}");
+            }
+        }
+        for games in [vec![(0, 1, 20, 19.5), (1, 0, 20, 19.5)], vec![(0, 1, 20, 19.0), (1, 0, 20, 9.0)]] {
+            assert!(rate(2, &results(&games), None).first_move_determined, "{games:?}");
+        }
+    }
+
+    #[test]
+    fn the_advantage_is_determined_if_all_small_strengths_are_surprised() {
+        let pairings = [(0, 1), (1, 0), (1, 2), (2, 1), (0, 2), (2, 0)];
+        let mut seen = [0, 0];
+        // Each pairing is not played, lost, shared or won by its first player.
+        for code in 0..4_u32.pow(6) {
+            let of = |(at, (first, second))| match code / 4_u32.pow(at) % 4 {
+                0 => None,
+                points => Some(Results { first, second, games: 2, points: f64::from(points) - 1.0 }),
+            };
+            let games: Vec<Results> = (0..).zip(pairings).filter_map(of).collect();
+            // Bounds of 1 and -1 are kept by whole numbers, below the number of players, or by none.
+            let strengths = (-2..=2).flat_map(|one| (-2..=2).map(move |two| [0, one, two]));
+            let agrees = |strengths: &[i32; 3], advantage: i32, of: &Results| {
+                let lead = strengths[of.first] - strengths[of.second] + advantage;
+                (of.points == 0.0 || lead >= 0) && (of.points == 2.0 || lead <= 0)
+            };
+            let explained = strengths
+                .flat_map(|strengths| [(strengths, 1), (strengths, -1)])
+                .any(|(strengths, advantage)| games.iter().all(|of| agrees(&strengths, advantage, of)));
+            assert_eq!(determines_first_move(3, &games), !explained, "{games:?}");
+            seen[usize::from(explained)] += 1;
+        }
+        assert!(seen.iter().all(|&count| count > 500), "{seen:?}");
     }
 
     #[test]
