@@ -9,6 +9,7 @@ pub mod mirror;
 pub mod output;
 pub mod player;
 pub mod position;
+pub mod protocol_log;
 pub mod rule_set;
 pub mod rulesheet;
 pub mod state;

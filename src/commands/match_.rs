@@ -38,7 +38,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let (memory, log) = (args.run.memory.budget(), args.run.protocol_log(&resolved)?);
     let tournament = open(ctx, resolved, &memory, log.as_ref())?;
     let outcome = play(ctx, &tournament, &memory, &args.run, |standings| print(standings, args.json));
-    args.run.check_protocol_log(log.as_ref())?;
+    args.run.protocol.check(log.as_ref())?;
     outcome
 }
 

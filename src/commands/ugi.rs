@@ -1,11 +1,11 @@
 use std::io;
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use sternhalma_builder::check_memory;
 use sternhalma_data::table::Coverage;
 use sternhalma_data::{Board, RuleSet};
-use sternhalma_engine::external::check_compliance;
+use sternhalma_engine::external::{CheckResult, ProtocolLog, check_compliance};
 use sternhalma_engine::ugi::{HostError, UgiHost, UgiSession, UgiSettings};
 use sternhalma_engine::{ChineseCheckers, Config, EnginePlayer, Filter, GameSetup};
 use sternhalma_ggp::MemoryBudget;
@@ -13,6 +13,7 @@ use sternhalma_ggp::arena::MOVE_NODES;
 
 use crate::args::board::BoardArgs;
 use crate::args::player::{DEFAULT_PLAYER, PlayerArgs};
+use crate::args::protocol_log::ProtocolLogArgs;
 use crate::args::rule_set::{DEFAULT_NAME, rule_set_parser};
 use crate::context::CommandContext;
 use crate::error::one_line;
@@ -36,6 +37,8 @@ pub struct Args {
     #[arg(long, value_name = "COMMAND")]
     compliance: Option<String>,
     #[command(flatten)]
+    protocol: ProtocolLogArgs,
+    #[command(flatten)]
     board: BoardArgs,
     /// Rules: paper, or blocked-goal, with rules against blocked goals and repetition
     #[arg(long, value_name = "RULES", value_parser = rule_set_parser(), hide_possible_values = true, default_value = DEFAULT_NAME, help_heading = "Board")]
@@ -46,7 +49,15 @@ pub struct Args {
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     if let Some(command) = &args.compliance {
-        return check(command, args.board.board()?.for_two()?, args.rules);
+        let log = args.protocol.open()?;
+        let outcome = check(command, args.board.board()?.for_two()?, args.rules, log.as_ref())?;
+        args.protocol.check(log.as_ref())?;
+        return Ok(outcome);
+    }
+    if args.protocol.debug.is_some() {
+        bail!(
+            "--debug records the protocol of the program that --compliance checks; add --compliance, or leave it out"
+        );
     }
     report_removed(&args.player);
     let settings = UgiSettings {
@@ -63,24 +74,32 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
 }
 
 /// Checks an engine, and prints a line per check.
-fn check(command: &str, board: Board, rules: RuleSet) -> Result<CommandOutcome> {
+fn check(command: &str, board: Board, rules: RuleSet, log: Option<&ProtocolLog>) -> Result<CommandOutcome> {
     let command = command.strip_prefix("ugi:").unwrap_or(command);
     status!("checking on {board}; --side and --pieces select another board");
-    let (mut printed, mut checks, mut failed) = (Ok(()), 0, 0);
-    let passed = check_compliance(command, ChineseCheckers::new(board, Filter::All).with_rules(rules), |check| {
+    let (mut printed, mut passed, mut skipped, mut checks) = (Ok(()), 0, 0, 0);
+    let game = ChineseCheckers::new(board, Filter::All).with_rules(rules);
+    let follows = check_compliance(command, game, log, |check| {
         checks += 1;
-        failed += usize::from(check.failure.is_some());
-        let line = match &check.failure {
-            None => format!("ok      {}", check.name),
-            Some(failure) => format!("FAILED  {}: {failure}", check.name),
+        let line = match &check.result {
+            CheckResult::Passed => {
+                passed += 1;
+                format!("ok      {}", check.name)
+            }
+            CheckResult::Skipped(reason) => {
+                skipped += 1;
+                format!("skipped {}: {reason}", check.name)
+            }
+            CheckResult::Failed(failure) => format!("FAILED  {}: {failure}", check.name),
         };
         if printed.is_ok() {
             printed = print_line(&line);
         }
     })?;
     printed?;
-    status!("{} of {checks} checks passed", checks - failed);
-    Ok(if passed { CommandOutcome::Answered } else { CommandOutcome::NotFound })
+    let note = if skipped > 0 { format!(", {skipped} skipped") } else { String::new() };
+    status!("{passed} of {checks} checks passed{note}");
+    Ok(if follows { CommandOutcome::Answered } else { CommandOutcome::NotFound })
 }
 
 /// Opens the tables of the command line for a session.

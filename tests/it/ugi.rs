@@ -316,12 +316,37 @@ fn a_program_that_seals_goals_is_found() {
     assert_eq!(output.status.code(), Some(1));
 }
 
+#[cfg(unix)]
+#[test]
+fn players_without_the_rule_against_seals_are_found() {
+    // The engines do not offer the option, so they play by the rules of their command line.
+    let dir = tempfile::tempdir().unwrap();
+    for (board, player) in [("--pieces 6", "greedy"), ("--pieces 6", "pvs"), ("--pieces 10", "heur0,estimate=true")] {
+        let log = dir.path().join(format!("{player}{board}"));
+        let program = format!(
+            "'{}' ugi {board} --rules paper --player {player} | grep -v --line-buffered 'name Rules'",
+            env!("CARGO_BIN_EXE_sternhalma")
+        );
+        let command = shlex::try_join(["sh", "-c", &program]).unwrap();
+        let mut check = Command::new(env!("CARGO_BIN_EXE_sternhalma"));
+        check.args(["ugi", "--compliance", &command, "--debug"]).arg(&log).args(board.split(' '));
+        let output = check.output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let failed: Vec<&str> = text.lines().filter(|line| line.starts_with("FAILED")).collect();
+        assert!(failed.len() == 1 && failed[0].contains("it seals the goal of"), "{text}");
+        assert!(std::fs::read_to_string(log).unwrap().contains("\tengine\t>\tposition fen "));
+    }
+}
+
 #[test]
 fn the_engine_follows_its_protocol() {
     for player in ["base0", "ab-avg", "greedy"] {
         let engine = format!("'{}' ugi --side 5 --pieces 3 --player {player}", env!("CARGO_BIN_EXE_sternhalma"));
         let (code, lines) = compliance(&engine);
-        assert!(lines.len() == 23 && lines.iter().all(|line| line.starts_with("ok ")), "{player}: {lines:#?}");
+        // Three pieces cannot seal a goal.
+        let [skipped, passed] =
+            ["skipped ", "ok "].map(|start| lines.iter().filter(|line| line.starts_with(start)).count());
+        assert_eq!((passed, skipped), (22, 1), "{player}: {lines:#?}");
         assert_eq!(code, Some(0));
     }
 }

@@ -3,13 +3,14 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use sternhalma_engine::external::ProtocolLog;
 use sternhalma_ggp::arena::Shard;
 
 use super::open::ResolvedTournament;
 use crate::args::limits::MemoryArgs;
 use crate::args::output::OutputPath;
+use crate::args::protocol_log::ProtocolLogArgs;
 use crate::args::threads::threads;
 use crate::values::positive;
 
@@ -25,9 +26,8 @@ pub struct RunArgs {
     /// Log of all games, a JSON object per line; for a series file, a directory with a log per game
     #[arg(long, value_name = "FILE", help_heading = "Resources")]
     pub log: Option<OutputPath>,
-    /// File to which all lines of the engine protocol are added, with time, game and player
-    #[arg(long, value_name = "FILE", help_heading = "Resources")]
-    pub debug: Option<OutputPath>,
+    #[command(flatten)]
+    pub protocol: ProtocolLogArgs,
     #[command(flatten)]
     pub memory: MemoryArgs,
 }
@@ -39,19 +39,10 @@ impl RunArgs {
 
     /// Opens the log of the engine protocol of a tournament.
     pub fn protocol_log(&self, tournament: &ResolvedTournament) -> Result<Option<ProtocolLog>> {
-        if self.debug.is_some() && !tournament.has_programs() {
+        if self.protocol.debug.is_some() && !tournament.has_programs() {
             bail!("--debug records the protocol of external programs, and no player is one; leave it out");
         }
-        let open = |path: &OutputPath| {
-            ProtocolLog::open(path).with_context(|| format!("{}: cannot write the protocol log", path.display()))
-        };
-        self.debug.as_ref().map(open).transpose()
-    }
-
-    /// Checks that the log of the engine protocol is complete.
-    pub fn check_protocol_log(&self, log: Option<&ProtocolLog>) -> Result<()> {
-        let Some((path, log)) = self.debug.as_ref().zip(log) else { return Ok(()) };
-        log.check().with_context(|| format!("{}: the protocol log is incomplete", path.display()))
+        self.protocol.open()
     }
 
     pub fn resume_hint(&self) -> &'static str {

@@ -21,7 +21,7 @@ pub fn run(
     flags: TournamentOptions,
     series: &TournamentOptions,
 ) -> Result<CommandOutcome> {
-    if !args.plan && args.run.debug.is_some() {
+    if !args.plan && args.run.protocol.debug.is_some() {
         bail!("--debug records the protocol of external programs, and the players of a series file are policies");
     }
     let mut games = Vec::new();

@@ -30,7 +30,7 @@ pub fn run(ctx: &CommandContext, args: &PlayArgs, options: TournamentOptions) ->
         return output::answer(args.json, &estimate, || estimate.text());
     }
     let outcome = play(ctx, &tournament, &memory, &args.run, |standings| print(standings, args.json));
-    args.run.check_protocol_log(protocol.as_ref())?;
+    args.run.protocol.check(protocol.as_ref())?;
     outcome
 }
 

@@ -2,11 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use sternhalma_ggp::Game;
+use rand::RngExt;
+use sternhalma_data::{Cell, CellSet, Move, Position, Side};
+use sternhalma_ggp::{Game, Rng};
 
 use super::process::{ExternalProgram, Process, Wait, excerpt};
 use super::replies::{self, Introduction};
-use super::{ExternalPlayerError, ProgramCommand, RULES, option};
+use super::{ExternalPlayerError, ProgramCommand, ProtocolLog, RULES, option};
 use crate::protocol::ugi::action_text;
 use crate::rules::{ChineseCheckers, GameState, Repetitions};
 
@@ -31,9 +33,10 @@ const ATTEMPTS: usize = 3;
 /// The plies of the game that the program plays against itself.
 const PLIES: u32 = 12;
 
-/// The random positions among which those with moves that seal a goal are searched, and how many of them are used.
-const SEAL_DRAWS: u32 = 2000;
-const SEAL_POSITIONS: usize = 16;
+/// The random positions of each player among which those with moves that seal a goal are searched, and how many of
+/// all are used.
+const SEAL_DRAWS: u32 = 20_000;
+const SEAL_POSITIONS: usize = 24;
 
 /// The types of options.
 const TYPES: [&str; 5] = ["check", "spin", "combo", "button", "string"];
@@ -43,11 +46,22 @@ const TYPES: [&str; 5] = ["check", "spin", "combo", "button", "string"];
 pub struct ComplianceCheck {
     /// What is checked.
     pub name: &'static str,
-    /// The expected and the actual reply, if the check failed.
-    pub failure: Option<String>,
+    /// The result.
+    pub result: CheckResult,
 }
 
-type Check = fn(&mut Checker) -> Result<(), String>;
+/// The result of a check.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum CheckResult {
+    /// The program answered as expected.
+    Passed,
+    /// The check does not apply, for this reason.
+    Skipped(&'static str),
+    /// The expected and the actual reply.
+    Failed(String),
+}
+
+type Check = fn(&mut Checker<'_>) -> Result<(), String>;
 
 /// The checks in order. Each check starts the program if it does not run.
 const CHECKS: [(&str, Check); 22] = [
@@ -97,7 +111,8 @@ const CHECKS: [(&str, Check); 22] = [
 const HANDSHAKE: &str = "`ugi` is answered by `ugiok`";
 
 /// Checks a program against the protocol, with games on the board of `game`. Reports each check
-/// when it is done. If the program does not start, the other checks are skipped.
+/// when it is done. If the program does not start, the other checks are not reported. `log` gets the lines of the
+/// protocol. Returns whether no check failed.
 ///
 /// # Errors
 ///
@@ -105,21 +120,27 @@ const HANDSHAKE: &str = "`ugi` is answered by `ugiok`";
 pub fn check_compliance(
     command: &str,
     game: ChineseCheckers,
+    log: Option<&ProtocolLog>,
     mut report: impl FnMut(&ComplianceCheck),
 ) -> Result<bool, ExternalPlayerError> {
     let ProgramCommand { program, .. } = ProgramCommand::new(command, Vec::new(), None)?;
-    let mut checker = Checker { program, game, process: None, lines: Vec::new() };
+    let mut checker = Checker { program, game, log, process: None, lines: Vec::new(), skipped: None };
     let mut all = true;
-    let mut add = |name: &'static str, result: Result<(), String>| {
+    let mut add = |name: &'static str, result: Result<Option<&'static str>, String>| {
         let passed = result.is_ok();
         all &= passed;
-        report(&ComplianceCheck { name, failure: result.err() });
+        let result = match result {
+            Ok(None) => CheckResult::Passed,
+            Ok(Some(reason)) => CheckResult::Skipped(reason),
+            Err(failure) => CheckResult::Failed(failure),
+        };
+        report(&ComplianceCheck { name, result });
         passed
     };
-    if add(HANDSHAKE, checker.start()) {
+    if add(HANDSHAKE, checker.start().map(|()| None)) {
         for (name, check) in CHECKS {
             let result = checker.start().and_then(|()| check(&mut checker));
-            if !add(name, result) {
+            if !add(name, result.map(|()| checker.skipped.take())) {
                 // Late lines must not disturb the next check.
                 checker.process = None;
             }
@@ -128,21 +149,26 @@ pub fn check_compliance(
     Ok(all)
 }
 
-struct Checker {
+struct Checker<'a> {
     program: ExternalProgram,
     game: ChineseCheckers,
+    /// The log of all lines.
+    log: Option<&'a ProtocolLog>,
     process: Option<Process>,
     /// The lines before `ugiok`.
     lines: Vec<String>,
+    /// The reason why the present check does not apply.
+    skipped: Option<&'static str>,
 }
 
-impl Checker {
+impl Checker<'_> {
     /// Starts the program, if it does not run.
     fn start(&mut self) -> Result<(), String> {
         if self.process.as_mut().is_some_and(|process| !process.has_ended()) {
             return Ok(());
         }
-        self.process = Some(Process::start(&self.program, None).map_err(|error| error.to_string())?);
+        let trace = self.log.map(|log| log.of("engine"));
+        self.process = Some(Process::start(&self.program, trace).map_err(|error| error.to_string())?);
         self.lines = self.ask("ugi", "ugiok", PROMPT)?;
         self.set_rules()
     }
@@ -333,24 +359,20 @@ impl Checker {
         self.check_move(&position, &state, "go nodes 100", PROMPT)
     }
 
-    /// Checks the answers in positions in which many moves seal a goal, if the rules forbid them and the board has such
-    /// positions.
+    /// Checks the answers in positions in which a move that seals a goal is attractive.
     fn check_seals(&mut self) -> Result<(), String> {
-        let mut rng = rand::SeedableRng::seed_from_u64(1);
-        let states = (0..SEAL_DRAWS).filter_map(|draw| self.game.random_state(8 + draw % 24, &mut rng));
-        let mut sealing: Vec<(usize, GameState)> = states
-            .filter_map(|state| {
-                let (mut legal, forbidden) = (Vec::new(), self.game.forbidden(&state).len());
-                self.game.legal(&state, state.player() as usize, &mut legal);
-                (forbidden > 0).then(|| (1000 * forbidden / (forbidden + legal.len()), state))
-            })
-            .collect();
-        sealing.sort_by_key(|(share, _)| std::cmp::Reverse(*share));
-        for (_, state) in sealing.iter().take(SEAL_POSITIONS) {
-            let position = format!("position fen {}", self.game.position(state));
-            self.check_move(&position, state, "go nodes 100", PROMPT)?;
+        if !self.game.forbids_seals() {
+            self.skipped = Some("the rule set allows such moves");
+            return Ok(());
         }
-        Ok(())
+        let states = seal_positions(&self.game);
+        if states.is_empty() {
+            self.skipped = Some("no position with such moves was found on this board");
+        }
+        states.iter().try_for_each(|state| {
+            let position = format!("position fen {}", self.game.position(state));
+            self.check_move(&position, state, "go nodes 100", PROMPT)
+        })
     }
 
     /// Checks that the search of the command `go` answers within `time` and
@@ -412,6 +434,42 @@ impl Checker {
     }
 }
 
+/// Returns random positions with moves that only the rule against sealed goals forbids: first those in which such a
+/// move advances by more rows than every legal one, and then those with the largest share of such moves.
+fn seal_positions(game: &ChineseCheckers) -> Vec<GameState> {
+    let mut rng: Rng = rand::SeedableRng::seed_from_u64(1);
+    let (board, geometry, pieces) = (game.board(), game.geometry(), game.board().pieces());
+    let all = CellSet::first_cells(board.cells());
+    let mut found: Vec<((i32, usize), GameState)> = Vec::new();
+    for draw in 0..2 * SEAL_DRAWS {
+        let side = Side::BOTH[draw as usize % 2];
+        // All pieces but one stand where a wall around the goal of the other player is near.
+        let home = board.home(side);
+        let near = home.into_iter().fold(home, |near, cell| near | geometry.neighbors(cell));
+        let mut own = random_cells(near, pieces - 1, &mut rng);
+        own |= random_cells(all - own, 1, &mut rng);
+        let other = random_cells(all - own, pieces, &mut rng);
+        let [x, o] = if side == Side::X { [own, other] } else { [other, own] };
+        let Some(position) = Position::new(geometry, x, o, side, 0) else { continue };
+        let Some(state) = game.state(&position).filter(|state| state.outcome().is_none()) else { continue };
+        let forbidden = game.forbidden(&state);
+        let mut legal = Vec::new();
+        game.legal(&state, side as usize, &mut legal);
+        let most = |moves: &mut dyn Iterator<Item = Move>| moves.map(|mv| game.advance(side, mv)).max();
+        let best = most(&mut forbidden.iter().map(|&(mv, _)| mv));
+        let Some((best, other)) = best.zip(most(&mut legal.iter().flatten().copied())) else { continue };
+        found.push(((best - other, 1000 * forbidden.len() / legal.len()), state));
+    }
+    found.sort_by_key(|&(key, _)| std::cmp::Reverse(key));
+    found.into_iter().take(SEAL_POSITIONS).map(|(_, state)| state).collect()
+}
+
+/// Returns `count` of the cells.
+fn random_cells(cells: CellSet, count: usize, rng: &mut Rng) -> CellSet {
+    let mut cells: Vec<Cell> = cells.into_iter().collect();
+    (0..count).map(|_| cells.swap_remove(rng.random_range(0..cells.len()))).collect()
+}
+
 /// Returns the line that sets an option to its declared default, or `None` if it has none.
 fn default_line(words: &[&str]) -> Option<String> {
     let kind = words.iter().position(|&word| word == "type")?;
@@ -435,7 +493,30 @@ fn lines_outside(words: &[&str]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use sternhalma_data::{Board, RuleSet};
+
     use super::*;
+    use crate::rules::Filter;
+
+    #[test]
+    fn the_most_attractive_moves_of_seal_positions_are_forbidden() {
+        for (size, pieces) in [(7, 6), (9, 6), (9, 10)] {
+            let board = Board::new(size, pieces).unwrap();
+            let game = ChineseCheckers::new(board, Filter::All).with_rules(RuleSet::BlockedGoal2);
+            let states = seal_positions(&game);
+            assert_eq!(states.len(), SEAL_POSITIONS);
+            let mut sides = [0, 0];
+            for state in &states {
+                let (side, position) = (state.player(), game.position(state));
+                let moves: Vec<Move> = position.moves().collect();
+                let best = moves.iter().map(|&mv| game.advance(side, mv)).max().unwrap();
+                let best: Vec<Move> = moves.into_iter().filter(|&mv| game.advance(side, mv) == best).collect();
+                assert!(best.iter().all(|&mv| game.cells_sealed_by(state, mv).is_some()), "{position}");
+                sides[side as usize] += 1;
+            }
+            assert!(sides.iter().all(|&count| count > 4), "{sides:?}");
+        }
+    }
 
     #[test]
     fn numbers_outside_their_bounds_are_one_beyond_them() {

@@ -23,7 +23,7 @@ use crate::rules::{Action, ChineseCheckers, GameState};
 use process::{ExternalProgram, OutputLine, Process, Wait, excerpt};
 use replies::Introduction;
 
-pub use compliance::{ComplianceCheck, check_compliance};
+pub use compliance::{CheckResult, ComplianceCheck, check_compliance};
 pub use trace::{ProtocolLog, ProtocolTrace};
 
 /// The default time in which a program must become ready.
