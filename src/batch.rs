@@ -69,7 +69,9 @@ pub fn answer_all(answerer: &mut impl Answerer, arguments: &[String], stdin: boo
             number += 1;
             let text = String::from_utf8_lossy(&line);
             let text = if number == 1 { without_bom(&text) } else { &text };
-            tally.answer(answerer, None, Some(number), text.trim())?;
+            let text = text.trim();
+            let state = state_of_object(text);
+            tally.answer(answerer, None, Some(number), state.as_deref().unwrap_or(text))?;
             line.clear();
             if !input.buffer().contains(&b'\n') {
                 answerer.flush()?;
@@ -82,6 +84,15 @@ pub fn answer_all(answerer: &mut impl Answerer, arguments: &[String], stdin: boo
         Tally { missing: true, .. } => CommandOutcome::NotFound,
         _ => CommandOutcome::Answered,
     })
+}
+
+/// Returns the `state` of a JSON object, such as an answer of `query --format ndjson`.
+fn state_of_object(line: &str) -> Option<String> {
+    if !line.starts_with('{') {
+        return None;
+    }
+    let object: serde_json::Value = serde_json::from_str(line).ok()?;
+    object.get("state")?.as_str().map(str::to_owned)
 }
 
 /// Whether a question was invalid, or had no answer.

@@ -5,8 +5,8 @@ use anyhow::Result;
 use serde::Serialize;
 use sternhalma_data::{CellSet, Move, Probe, State, Table};
 
-use crate::args::state::SideArg;
-use crate::batch::{Answerer, Invalid, LinePrinter, answer_all};
+use crate::args::state::{SideArg, StatesArgs};
+use crate::batch::{Answerer, Invalid, LinePrinter};
 use crate::context::CommandContext;
 use crate::drawing::draw_army;
 use crate::output::{CommandOutcome, status};
@@ -14,17 +14,14 @@ use crate::output::{CommandOutcome, status};
 /// Print a shortest solution of states
 ///
 /// If the distance is an upper bound, the solution is a shortest one inside
-/// the table. Exit code 1 if the table does not cover a state.
+/// the table. Exit code 1 if the table does not cover a state, or has none at the
+/// distance.
 #[derive(clap::Args)]
 pub struct Args {
     /// Table: a path, or a name in the tables directory
     file: PathBuf,
-    /// States: cells, position strings, `startpos`, or `#RANK`
-    #[arg(value_name = "STATE", required_unless_present = "stdin")]
-    states: Vec<String>,
-    /// Also read states from stdin, one per line, and answer each line immediately
-    #[arg(long)]
-    stdin: bool,
+    #[command(flatten)]
+    states: StatesArgs,
     /// Draw the board before the first move and after each move
     #[arg(long = "board", conflicts_with = "json")]
     draw: bool,
@@ -46,14 +43,13 @@ struct LineRow {
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let table = ctx.open_table(&args.file)?;
-    let printer = LinePrinter::new(args.json);
-    let batch = args.stdin || args.states.len() > 1;
-    answer_all(&mut Lines { table, args, batch, printer }, &args.states, args.stdin)
+    let (printer, batch) = (LinePrinter::new(args.json), args.states.is_batch());
+    args.states.answer_all(&mut Lines { table: &table, args, batch, printer }, &table, |state| state)
 }
 
 /// Answers states by solutions.
 struct Lines<'a> {
-    table: Table,
+    table: &'a Table,
     args: &'a Args,
     /// Whether every state has a line of output.
     batch: bool,

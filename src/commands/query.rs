@@ -4,38 +4,25 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use serde::Serialize;
-use sternhalma_data::{Position, Probe, Rank, Side, State, Table, TableError};
+use sternhalma_data::{Position, Probe, Side, State, Table};
 
-use crate::batch::{Answerer, Invalid, answer_all};
+use crate::args::state::StatesArgs;
+use crate::batch::{Answerer, Invalid};
 use crate::context::CommandContext;
 use crate::drawing::{draw_army, drawing};
 use crate::output::CommandOutcome;
-use crate::values::{count, count_in};
 
 /// Look up distances to the goal
 ///
 /// A state is a list of cells (`a1,b1,c1,a2,b2,a3`), a position string (only
 /// the pieces of --player count), `startpos`, or `#RANK`. Exit code 1 if the
-/// table does not cover a state.
+/// table does not cover a state, or has none at the distance.
 #[derive(clap::Args)]
 pub struct Args {
     /// Table: a path, or a name in the tables directory
     file: PathBuf,
-    /// States to look up
-    #[arg(value_name = "STATE", required_unless_present_any = ["stdin", "distance", "random"])]
-    states: Vec<String>,
-    /// Look up all states at this distance, in the order of their ranks; with --random only some of them
-    #[arg(long, value_name = "N", value_parser = count_in::<u8>(0..=255), conflicts_with_all = ["states", "stdin"])]
-    distance: Option<u8>,
-    /// Look up this number of different random states of the table; all are equally likely
-    #[arg(long, value_name = "N", value_parser = count_in::<u64>(1..=MAX_RANDOM), conflicts_with_all = ["states", "stdin"])]
-    random: Option<u64>,
-    /// Seed of the random states
-    #[arg(long, value_name = "N", requires = "random", default_value_t = 1, value_parser = count::<u64>(0))]
-    seed: u64,
-    /// Also read states from stdin, one per line, and answer each line immediately
-    #[arg(long)]
-    stdin: bool,
+    #[command(flatten)]
+    states: StatesArgs,
     /// List every move and the distance after it, best first
     #[arg(long)]
     moves: bool,
@@ -52,9 +39,6 @@ pub struct Args {
     #[arg(long, value_name = "x|o|both", default_value = "x", value_parser = parse_sides, help_heading = "Board")]
     player: Sides,
 }
-
-/// The most random states, which are in memory.
-const MAX_RANDOM: u64 = 10_000_000;
 
 /// The sides for which a state is looked up.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -108,14 +92,15 @@ struct MoveRow {
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let table = ctx.open_table(&args.file)?;
     let mut query = Query { table: &table, args, printer: RowPrinter::new(args) };
-    let outcome = match (args.distance, args.random) {
-        (None, None) => answer_all(&mut query, &args.states, args.stdin)?,
-        (Some(distance), None) => query.answer_ranks(table.states_at(distance)?)?,
-        (None, Some(count)) => query.answer_ranks(table.sample(count, args.seed).into_iter().map(Ok))?,
-        (Some(distance), Some(count)) => {
-            query.answer_ranks(table.sample_at(distance, count, args.seed)?.into_iter().map(Ok))?
+    let side = match args.player {
+        Sides::One(side) => side,
+        Sides::Both if args.states.are_selected() => {
+            bail!("--player both expects position strings; --distance and --random find states of one player")
         }
+        Sides::Both => Side::X,
     };
+    let question = |state| Asked { states: vec![(side, state)], position: None };
+    let outcome = args.states.answer_all(&mut query, &table, question)?;
     query.printer.finish()?;
     Ok(outcome)
 }
@@ -183,21 +168,6 @@ impl Answerer for Query<'_> {
 }
 
 impl Query<'_> {
-    /// Answers for the states of some ranks. The exit code is 1 if there are none.
-    fn answer_ranks(&mut self, ranks: impl Iterator<Item = Result<Rank, TableError>>) -> Result<CommandOutcome> {
-        let board = self.table.board();
-        let Sides::One(side) = self.args.player else {
-            bail!("--player both expects position strings; --distance and --random find states of one player");
-        };
-        let mut outcome = CommandOutcome::NotFound;
-        for rank in ranks {
-            let state = rank?.state(board.pieces());
-            self.answer(Asked { states: vec![(side, state)], position: None })?;
-            outcome = CommandOutcome::Answered;
-        }
-        Ok(outcome)
-    }
-
     fn row(&self, side: Side, state: State) -> Result<QueryRow> {
         let board = self.table.board();
         let probed = self.table.side(side).probed_state(state)?;
@@ -319,8 +289,10 @@ impl RowPrinter {
     }
 
     fn finish(mut self) -> Result<()> {
-        if self.format == OutputFormat::Json {
-            self.out.write_all(if self.rows == 0 { b"[]\n" } else { b"]\n" })?;
+        match self.format {
+            OutputFormat::Json => self.out.write_all(if self.rows == 0 { b"[]\n" } else { b"]\n" })?,
+            OutputFormat::Csv => self.csv_header()?,
+            OutputFormat::Text | OutputFormat::Ndjson => {}
         }
         Ok(self.out.flush()?)
     }

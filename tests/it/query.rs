@@ -301,6 +301,46 @@ fn invalid_arguments_are_reported_in_their_place() {
 }
 
 #[test]
+fn states_at_a_distance_are_answered_by_query_and_line() {
+    let env = TestEnv::new();
+    let name = env.build("--side 5 --pieces 3");
+    let distances = Table::open(&name).unwrap().distances().unwrap().into_owned();
+    let rows = ndjson(&env.run(&format!("query {} --distance 10 --format ndjson", name.display())).success());
+    let ranks: Vec<usize> = rows.iter().map(|row| row["rank"].as_u64().unwrap() as usize).collect();
+    let expected: Vec<usize> = (0..distances.len()).filter(|&rank| distances[rank] == 10).collect();
+    assert_eq!(ranks, expected);
+    assert!(rows.iter().all(|row| row["distance"] == 10));
+    // The answers of `query` are questions of `line`, and of `query` again.
+    let lines: String = rows.iter().map(|row| format!("{row}\n")).collect();
+    let feed = |words: &str| env.feed(words.split(' '), lines.as_bytes()).success();
+    let solved = feed("line 5x5-3 --stdin");
+    assert_eq!(solved, env.run(&format!("line {} --distance 10", name.display())).success());
+    assert!(solved.lines().count() == rows.len() && solved.lines().all(|line| line.split(' ').count() == 10));
+    assert_eq!(ndjson(&feed("query 5x5-3 --stdin --format ndjson")), rows);
+    // Random states: the same ones with the same seed.
+    let sample = |seed: u64| env.run(&format!("query {} --random 40 --seed {seed}", name.display())).success();
+    let states: BTreeSet<String> = sample(1).lines().map(str::to_owned).collect();
+    assert_eq!(states.len(), 40);
+    assert!(sample(1) == sample(1) && sample(1) != sample(2));
+    let some = env.run(&format!("query {} --distance 9 --random 7", name.display())).success();
+    assert!(some.lines().count() == 7 && some.lines().all(|line| line.contains("distance 9 ")));
+}
+
+#[test]
+fn no_state_at_a_distance_has_a_message_and_the_header_of_its_format() {
+    let env = TestEnv::new();
+    let name = env.build("--side 5 --pieces 3");
+    for (format, expected) in
+        [("text", ""), ("csv", "state,rank,distance,exact,error\n"), ("json", "[]\n"), ("ndjson", "")]
+    {
+        let ran = env.run(&format!("query {} --distance 12 --format {format}", name.display()));
+        let message = "no state of the table has distance 12; the largest distance is 11";
+        assert!(ran.err.contains(message), "{}", ran.err);
+        assert_eq!(ran.exit(1), expected, "{format}");
+    }
+}
+
+#[test]
 fn both_armies_of_a_position_are_answered_at_once() {
     let env = TestEnv::new();
     env.build("--side 5 --pieces 3");
