@@ -101,7 +101,7 @@ pub const EFFECTS: [(&str, &[&str]); 6] = [
 pub const EXAMPLES: &[(&str, &str)] = &[
     ("build", "sternhalma build"),
     ("build", "sternhalma build --side 7 --pieces 4 --encoding zstd"),
-    ("build", "sternhalma build --pieces 10 --within 28 --plan"),
+    ("build", "sternhalma build --pieces 10 --within 36 --plan"),
     ("build", "sternhalma build --pieces 9 --encoding zstd --cluster local:2"),
     ("build", "sternhalma build --encoding mod3 --cluster hosts.txt --process 3 --secret-file secret -o table.sht"),
     ("build", "sternhalma build --pieces 10 --encoding ans --cluster hosts.txt --plan"),

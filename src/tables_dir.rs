@@ -6,20 +6,14 @@ use anyhow::{Context, Result};
 use bytesize::ByteSize;
 use clap::Args;
 use indicatif::HumanBytes;
-use sternhalma_builder::{check_memory, largest_prefix, total_memory};
-use sternhalma_data::table::{Coverage, Layout, TablesDir, find_table, parse_table_name, table_name, tables_dir};
+use sternhalma_builder::{TableOffer, check_memory, total_memory};
+use sternhalma_data::table::{Coverage, Layout, TablesDir, find_table, table_name, tables_dir};
 use sternhalma_data::{Board, Encoding, Prefix, Table, TableOptions};
-use sternhalma_ggp::messages::nearest;
+use sternhalma_engine::TableAdvice;
 
 use crate::output::status;
 use crate::resources::advise;
 use crate::values::{DEFAULT_PIECES, DEFAULT_SIZE, size};
-
-/// The largest table in bytes that an error message suggests to build.
-const LARGEST_SUGGESTION: u64 = 4 << 30;
-
-/// The most states of a table that is built within seconds.
-const QUICK_STATES: u64 = 20_000_000;
 
 /// The tables directory, and how tables are loaded from it.
 #[derive(Args, Clone)]
@@ -81,57 +75,40 @@ impl TablesArgs {
     ///
     /// Fails if there is no such file. The message names the directory and its tables.
     pub fn find(&self, file: &Path) -> Result<PathBuf> {
-        find_table(&self.dir()?, file).with_context(|| {
-            let dir = self.dir().unwrap_or_default();
-            format!(
-                "{}: there is no such file, neither here nor in {}{}",
-                file.display(),
-                dir.display(),
-                self.advice_for_name(&file.to_string_lossy())
-            )
+        let dir = self.dir()?;
+        find_table(&dir, file).with_context(|| {
+            let name = file.to_string_lossy();
+            let advice = match name.starts_with('#') || name.contains(',') {
+                true => "; the table comes before the states".to_owned(),
+                false => self.advice().for_name(&name),
+            };
+            format!("{name}: there is no such file, neither here nor in {}{advice}", dir.display())
         })
     }
 
-    /// Returns what a user can do who named a table that does not exist, as a clause that begins with `; `.
-    fn advice_for_name(&self, name: &str) -> String {
-        if name.starts_with('#') || name.contains(',') {
-            return "; the table comes before the states".to_owned();
-        }
-        let names = self.names();
-        let similar = nearest(name, names.iter().map(String::as_str));
-        let build = match (parse_table_name(name.strip_suffix(".sht").unwrap_or(name)), similar) {
-            (Some((prefix, encoding)), _) => format!("; {} builds it", self.build_command(prefix, encoding)),
-            (None, Some(similar)) => return format!("; did you mean `{similar}`?"),
-            (None, None) => "; `sternhalma build` builds tables".to_owned(),
-        };
-        build + &existing(&names)
+    /// Returns the remedies for missing tables of the directory.
+    fn advice(&self) -> TableAdvice<impl Fn(Option<(Prefix, Encoding)>) -> String> {
+        TableAdvice::new(&self.dir().unwrap_or_default(), |table| match table {
+            Some((prefix, encoding)) => self.build_command(prefix, encoding),
+            None => "`sternhalma build`".to_owned(),
+        })
     }
 
     /// Returns the remedy for a missing table of a board, and the tables that exist.
     pub fn advice_for_board(&self, board: Board, coverage: Coverage) -> String {
-        let whole = Prefix::whole(board);
-        let bytes = Layout::new(whole, Encoding::Byte).estimated_file_bytes();
-        let mut advice = if bytes <= LARGEST_SUGGESTION {
-            let size = HumanBytes(bytes);
-            format!("{} builds one ({size})", self.build_command(whole, Encoding::Byte))
+        let (advice, offer) = (self.advice(), TableOffer::of(board));
+        let (command, size) = (advice.build(offer.prefix()), HumanBytes(offer.bytes()));
+        let remedy = if offer.prefix().is_whole() {
+            format!("{command} builds one ({size})")
         } else {
-            let part = largest_prefix(board, QUICK_STATES);
-            let name = table_name(part, Encoding::Byte);
-            let usage =
-                if coverage == Coverage::Prefix { String::new() } else { format!("; use it with --table {name}") };
-            format!(
-                "a complete table takes {}; {} builds a part of it{usage}",
-                HumanBytes(bytes),
-                self.build_command(part, Encoding::Byte)
-            )
+            let whole = HumanBytes(Layout::new(Prefix::whole(board), Encoding::Byte).estimated_file_bytes());
+            let usage = match coverage {
+                Coverage::Prefix => String::new(),
+                Coverage::Complete => format!("; use it with --table {}", table_name(offer.prefix(), Encoding::Byte)),
+            };
+            format!("a complete table takes {whole}; {command} builds a part of it ({size}){usage}")
         };
-        advice += &existing(&self.names());
-        advice
-    }
-
-    fn names(&self) -> Vec<String> {
-        let files = self.directory().and_then(|dir| Ok(dir.files()?)).unwrap_or_default();
-        files.into_iter().map(|(name, _)| name).collect()
+        remedy + &advice.existing()
     }
 
     /// Returns the command that builds a table.
@@ -211,14 +188,6 @@ fn check_loading(path: &Path, options: TableOptions) -> Result<()> {
     advise(check_memory(options.memory(path)), "give a smaller --load-budget or free some memory")
 }
 
-/// Lists existing tables, as a clause that begins with `; `, or returns nothing if there are none.
-fn existing(names: &[String]) -> String {
-    match names {
-        [] => String::new(),
-        names => format!("; the tables there are {}", names.join(", ")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -231,13 +200,5 @@ mod tests {
         let loading = checked(Table::options().load_budget(1 << 42)).unwrap_err().to_string();
         assert!(loading.ends_with("give a smaller --load-budget or free some memory"), "{loading}");
         checked(Table::options()).unwrap();
-    }
-
-    #[test]
-    fn suggested_prefixes_are_small() {
-        for (size, pieces, within) in [(9, 10, 28), (11, 15, 27), (3, 2, 9)] {
-            let prefix = largest_prefix(Board::new(size, pieces).unwrap(), QUICK_STATES);
-            assert_eq!(prefix.within(), within, "{size} {pieces}: {}", prefix.states());
-        }
     }
 }

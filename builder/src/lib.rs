@@ -65,7 +65,7 @@ pub use construction::{
 };
 pub use error::BuilderError;
 pub use observer::{BuildPhase, LayerProgress, LayerReport, Observer};
-pub use offer::{TableOffer, largest_prefix};
+pub use offer::TableOffer;
 pub use options::{BuildMode, LayerForm, Mirroring, ProcessOptions};
 pub use process::{max_threads, set_program, thread_count, thread_notice};
 pub use resources::{ResourceError, check_disk, check_memory, memory_limit, search_memory, total_memory};

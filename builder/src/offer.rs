@@ -65,7 +65,7 @@ impl TableOffer {
 }
 
 /// Returns the largest prefix of a board that has at most a number of states.
-pub fn largest_prefix(board: Board, states: u64) -> Prefix {
+fn largest_prefix(board: Board, states: u64) -> Prefix {
     let prefixes = (board.pieces()..=board.cells()).filter_map(|within| Prefix::new(board, within as u64).ok());
     prefixes.take_while(|prefix| prefix.states() <= states).last().unwrap_or(Prefix::whole(board))
 }

@@ -35,7 +35,7 @@ mod protocol;
 pub mod record;
 mod rules;
 
-pub use distances::{Distances, DrawIn};
+pub use distances::{Distances, DrawIn, TableAdvice};
 pub use players::{
     AllocationError, AnalysedMove, Choice, Config, ConfigError, EnginePlayer, Follower, Level, LevelError,
     PrepareError, PreparedPlayer, Roster, SearchInfo, SearchObserver, SearchValue, WeightsFiles, analyse,

@@ -9,13 +9,13 @@ use pyo3::exceptions::{PyOverflowError, PyRuntimeWarning};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use sternhalma_builder::{check_memory, total_memory};
-use sternhalma_data::table::{Coverage, TableFile, TablesDir, find_table, parse_table_name, tables_dir};
+use sternhalma_data::table::{Coverage, TableFile, TablesDir, find_table, tables_dir};
 use sternhalma_data::{
     Board as DataBoard, Distance, DistanceStream, Encoding, Prefix, Probe, ProbedState, State, Table as DataTable,
     TableError, TableOptions,
 };
-use sternhalma_engine::Distances;
-use sternhalma_ggp::messages::{excerpt, nearest};
+use sternhalma_engine::{Distances, TableAdvice};
+use sternhalma_ggp::messages::excerpt;
 
 use crate::arguments::{Argument, refused};
 use crate::batch::{Batch, States};
@@ -79,12 +79,13 @@ fn found_distances(board: DataBoard) -> PyResult<Distances> {
         texts.try_for_each(|text| PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &CString::new(text)?, 2))
     })?;
     let missing = || {
-        let call = build_call(Prefix::whole(board), Encoding::Byte);
+        let advice = table_advice(&dir);
         exceptions::TableNotFound::new_err(format!(
-            "these players need a distance table of {board}, and {} does not have a complete one; {call} builds one, and \
+            "these players need a distance table of {board}, and {} does not have a complete one; {} builds one, and \
              table={ESTIMATE:?} plays with estimated distances{}",
             dir.display(),
-            existing(&table_names(&dir))
+            advice.build(Prefix::whole(board)),
+            advice.existing()
         ))
     };
     // As on the command line, as much of the table as fits in a quarter of the memory is loaded, if it is available.
@@ -95,35 +96,15 @@ fn found_distances(board: DataBoard) -> PyResult<Distances> {
     Ok(Distances::new(Arc::new(table.with_loading(options).map_err(table_error)?)))
 }
 
-/// Returns the call that builds a table.
-fn build_call(prefix: Prefix, encoding: Encoding) -> String {
-    let board = prefix.board();
-    let within = if prefix.is_whole() { String::new() } else { format!(", within={}", prefix.within()) };
-    let encoding = if encoding == Encoding::Byte { String::new() } else { format!(", encoding=\"{encoding}\"") };
-    format!("sternhalma.build(board=sternhalma.Board({}, {}){within}{encoding})", board.size(), board.pieces())
-}
-
-/// Returns the names of the tables in a directory.
-fn table_names(dir: &Path) -> Vec<String> {
-    TablesDir::new(dir).files().unwrap_or_default().into_iter().map(|(name, _)| name).collect()
-}
-
-/// Lists existing tables, as a clause that begins with `; `, or returns nothing if there are none.
-fn existing(names: &[String]) -> String {
-    if names.is_empty() { String::new() } else { format!("; the tables there are {}", names.join(", ")) }
-}
-
-/// Returns what a user can do who named a table that does not exist, as a clause that begins with `; `.
-fn advice_for_name(name: &str, dir: &Path) -> String {
-    let names = table_names(dir);
-    let build = match parse_table_name(name.strip_suffix(".sht").unwrap_or(name)) {
-        Some((prefix, encoding)) => format!("; {} builds it", build_call(prefix, encoding)),
-        None => match nearest(name, names.iter().map(String::as_str)) {
-            Some(similar) => return format!("; did you mean {similar:?}?"),
-            None => "; sternhalma.build(board=...) builds tables".to_owned(),
-        },
-    };
-    build + &existing(&names)
+/// Returns the remedies for missing tables of a directory.
+fn table_advice(dir: &Path) -> TableAdvice<impl Fn(Option<(Prefix, Encoding)>) -> String> {
+    TableAdvice::new(dir, |table| {
+        let Some((prefix, encoding)) = table else { return "sternhalma.build(board=...)".to_owned() };
+        let board = prefix.board();
+        let within = if prefix.is_whole() { String::new() } else { format!(", within={}", prefix.within()) };
+        let encoding = if encoding == Encoding::Byte { String::new() } else { format!(", encoding=\"{encoding}\"") };
+        format!("sternhalma.build(board=sternhalma.Board({}, {}){within}{encoding})", board.size(), board.pieces())
+    })
 }
 
 /// A file of the tables directory: the name, the path, the contents of its table, and the reason why it has none.
@@ -161,7 +142,7 @@ fn contents(table: &DataTable) -> Contents {
 pub fn open(py: Python<'_>, path: PathBuf, checked: bool, load_budget: u64) -> PyResult<Table> {
     let found = match tables_dir() {
         Some(dir) => find_table(&dir, &path).ok_or_else(|| {
-            let advice = advice_for_name(&path.to_string_lossy(), &dir);
+            let advice = table_advice(&dir).for_name(&path.to_string_lossy());
             let (file, dir) = (path.display(), dir.display());
             let text = format!("{file}: there is no such file, neither here nor in {dir}{advice}");
             exceptions::TableNotFound::new_err(text)

@@ -251,7 +251,7 @@ def test_messages_say_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ),
         (lambda: sh.open("9x9-7-within50-ans"), FileNotFoundError, r'within=50, encoding="ans"\) builds it'),
         (lambda: sh.open("7x7-7"), FileNotFoundError, r"the tables there are 4x4-3, 5x5-3"),
-        (lambda: sh.open("5x5-33"), FileNotFoundError, rf'did you mean "{several}"\?'),
+        (lambda: sh.open("5x5-33"), FileNotFoundError, rf"did you mean `{several}`\?"),
         (lambda: ggp.Game("nim2.kif"), ValueError, r"sternhalma.ggp.Game.open\('nim2.kif'\) opens"),
         (lambda: ggp.Game.open("nope.kif"), FileNotFoundError, r"nope.kif: cannot read the rulesheet: No such file"),
         (lambda: ggp.Game.open("tic-tac-to"), ValueError, r"did you mean `tic-tac-toe`\?"),

@@ -243,11 +243,11 @@ fn games_are_saved_and_loaded() {
 fn every_board_can_be_played_without_a_table() {
     let env = TestEnv::new();
     for (board, command) in [
-        ("--pieces 10", "`sternhalma build --pieces 10 --within 28`"),
-        ("--pieces 15", "`sternhalma build --pieces 15 --within 27`"),
+        ("--pieces 10", "`sternhalma build --pieces 10 --within 36`"),
+        ("--pieces 15", "`sternhalma build --pieces 15 --within 28`"),
         ("--pieces 6", "`sternhalma build`"),
         ("--side 3 --pieces 1", "`sternhalma build --side 3 --pieces 1`"),
-        ("--side 11 --pieces 15", "`sternhalma build --side 11 --pieces 15 --within 27`"),
+        ("--side 11 --pieces 15", "`sternhalma build --side 11 --pieces 15 --within 28`"),
     ] {
         let ran = env.run(&format!("play {board} --ply-limit 4 --level 1 -x sternhalma"));
         assert!(ran.err.contains(command) && ran.err.contains("distances are estimated"), "{}", ran.err);
