@@ -66,7 +66,7 @@ class Player(Unpicklable):
         table: Table | Literal["estimate"] | None = None,
         ply_limit: int = 1000,
         rules: str = "blocked-goal",
-        seed: int = 0,
+        seed: int = 1,
         memory: int | str = "1GiB",
     ) -> None:
         check(Player.__init__, locals(), ply_limit=COUNT32)

@@ -41,7 +41,7 @@ class Program(Unpicklable):
         options: Mapping[str, object] | None = None,
         directory: str | os.PathLike[str] | None = None,
         patience: float = 60.0,
-        seed: int = 0,
+        seed: int = 1,
     ) -> None:
         check(Program.__init__, locals(), patience=(0, 1e6))
         self.command = command if isinstance(command, str) else shlex.join(command)

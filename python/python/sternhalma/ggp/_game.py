@@ -136,7 +136,7 @@ class Game(Immutable):
         """
         return State(self, self._native.state(truth_values_of(row).reshape(-1)))
 
-    def playouts(self, count: int, *, seed: int = 0, threads: int = 1) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
+    def playouts(self, count: int, *, seed: int = 1, threads: int = 1) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
         """Plays uniformly random matches from the initial state, 512 at once per thread.
 
         Returns the goals as uint8 (count, roles), and the lengths in steps as uint32 (count,). Results are the same for
@@ -157,7 +157,7 @@ class Game(Immutable):
         role: int | str | None = None,
         playouts: int | None = None,
         seconds: float | None = None,
-        seed: int = 0,
+        seed: int = 1,
         memory: int | str = DEFAULT_MEMORY,
     ) -> MoveSearch:
         """Searches a state, by default the initial one, for a move of a role, by default the one to move.

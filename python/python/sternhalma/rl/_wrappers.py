@@ -46,7 +46,7 @@ class PolicyOpponent:
 
     __slots__ = ("_searches", "playouts", "policy", "seed")
 
-    def __init__(self, policy: str = "uct", *, playouts: int = 100, seed: int = 0) -> None:
+    def __init__(self, policy: str = "uct", *, playouts: int = 100, seed: int = 1) -> None:
         check(PolicyOpponent.__init__, locals())
         warn_of_removed(policy)
         self.policy = policy
