@@ -11,6 +11,7 @@ use sternhalma_files::ScratchDirectory;
 use sternhalma_server::{ExplorerTable, explorer_index, explorer_page, explorer_samples};
 
 use crate::args::output::OutputPath;
+use crate::args::threads::ThreadArgs;
 use crate::context::CommandContext;
 use crate::output::{CommandOutcome, counted, print_line, status};
 use crate::progress::ProgressDisplay;
@@ -38,6 +39,8 @@ pub struct Args {
     /// Replace the page in the folder
     #[arg(long)]
     force: bool,
+    #[command(flatten)]
+    threads: ThreadArgs,
 }
 
 /// A folder that may have a page of this command.
@@ -61,7 +64,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     // This reads all blocks, so a damaged table is noticed before anything is written.
     let samples = draw_samples(ctx, &tables, args.seed)?;
     folder.begin()?;
-    let converted = ConvertedTables::of(ctx, &folder, &tables)?;
+    let converted = ConvertedTables::of(ctx, &folder, &tables, args.threads.get())?;
     let divided = tables.iter().map(|(name, table)| ExplorerTable::new(name, converted.get(name, table)));
     let explorers = divided.collect::<Result<Vec<_>, TableError>>()?;
     let progress = ctx.progress()?;
@@ -128,7 +131,12 @@ struct ConvertedTables {
 }
 
 impl ConvertedTables {
-    fn of(ctx: &CommandContext, folder: &Folder, tables: &[(String, Table)]) -> Result<ConvertedTables> {
+    fn of(
+        ctx: &CommandContext,
+        folder: &Folder,
+        tables: &[(String, Table)],
+        threads: usize,
+    ) -> Result<ConvertedTables> {
         let unfit: Vec<_> = tables.iter().filter(|(_, table)| !ExplorerTable::fits(table)).collect();
         let mut converted = ConvertedTables { tables: HashMap::new(), _directory: None };
         if unfit.is_empty() {
@@ -140,7 +148,7 @@ impl ConvertedTables {
             status!("converting {name} from {} to ans, which the page can read", table.encoding());
             let progress = ctx.progress()?;
             let path = scratch.path().join(format!("{number}.sht"));
-            let written = converter(table)?.convert(&path, &progress);
+            let written = converter(table)?.threads(threads).convert(&path, &progress);
             progress.finish();
             match written {
                 Err(BuilderError::Cancelled) => return Err(interrupted()),
