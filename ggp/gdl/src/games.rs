@@ -62,7 +62,7 @@ pub fn read_rulesheet(path: &Path) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Rules;
+    use crate::{CheckOptions, check};
 
     #[test]
     fn names_select_rulesheets_unless_there_is_a_file() {
@@ -86,7 +86,7 @@ mod tests {
         names.sort();
         assert_eq!(GAMES.map(|game| game.name).to_vec(), names);
         for game in GAMES {
-            Rules::parse(game.text).unwrap();
+            assert_eq!(check(game.text, &CheckOptions::before_play()), [], "{}", game.name);
             assert!(!game.title().is_empty() && !game.title().contains("written"), "{}: {}", game.name, game.title());
         }
     }

@@ -56,7 +56,7 @@ mod scc;
 mod syntax;
 mod trace;
 
-pub use check::{CheckOptions, check};
+pub use check::{CheckOptions, InvalidRulesheet, check};
 pub use games::{BuiltInGame, GAMES, read_rulesheet};
 pub use ground::{GroundBound, GroundError};
 pub use prover::{Prover, ProverError, ProverGame, ProverGameState, ProverLimits, ProverState, RandomMatch, TermId};

@@ -6,8 +6,10 @@ mod random_play;
 mod static_check;
 #[cfg(test)]
 mod tests;
+mod variables;
 
 use random_play::simulate;
+use thiserror::Error;
 
 use super::network::Network;
 use super::syntax::{Code, Finding, Place, Rules, Rulesheet, Severity, has_error};
@@ -35,7 +37,48 @@ pub fn check(text: &str, options: &CheckOptions) -> Vec<Finding> {
     }
 }
 
+/// The error that a rulesheet is not valid.
+#[derive(Error, Clone, PartialEq, Eq, Debug)]
+#[error("{first}{}", and_others(*.others))]
+pub struct InvalidRulesheet {
+    /// The first error in the order of the text.
+    pub first: Box<Finding>,
+    /// The number of other errors.
+    pub others: usize,
+}
+
+fn and_others(others: usize) -> String {
+    match others {
+        0 => String::new(),
+        1 => " There is 1 more error.".to_owned(),
+        _ => format!(" There are {others} more errors."),
+    }
+}
+
 impl Rulesheet {
+    /// Parses and checks a rulesheet that is to be played. Returns it with the warnings.
+    ///
+    /// ```
+    /// use sternhalma_gdl::{CheckOptions, Rulesheet};
+    ///
+    /// let error = Rulesheet::parse_valid("(role a) (init", &CheckOptions::before_play()).unwrap_err();
+    /// assert!(error.to_string().starts_with("1:10: error[syntax]: "), "{error}");
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the first error that [`check`](Rulesheet::check) finds.
+    pub fn parse_valid(text: &str, options: &CheckOptions) -> Result<(Rulesheet, Vec<Finding>), InvalidRulesheet> {
+        let invalid = |first: Finding, others| InvalidRulesheet { first: Box::new(first), others };
+        let sheet = Rulesheet::parse(text).map_err(|error| invalid(error.into(), 0))?;
+        let (errors, warnings): (Vec<Finding>, Vec<Finding>) =
+            sheet.check(options).into_iter().partition(|finding| finding.severity == Severity::Error);
+        let others = errors.len().saturating_sub(1);
+        match errors.into_iter().next() {
+            Some(first) => Err(invalid(first, others)),
+            None => Ok((sheet, warnings)),
+        }
+    }
+
     /// Returns the errors and warnings about the rulesheet, as [`check()`] does about a text.
     pub fn check(&self, options: &CheckOptions) -> Vec<Finding> {
         let (rules, mut findings) = (self.converted_rules(), self.findings().to_vec());

@@ -24,6 +24,13 @@ pub struct CheckOptions {
     pub interrupt: Arc<AtomicBool>,
 }
 
+impl CheckOptions {
+    /// Returns the options of a check before a rulesheet is played: a few random matches.
+    pub fn before_play() -> CheckOptions {
+        CheckOptions { playouts: 3, ..CheckOptions::default() }
+    }
+}
+
 impl Default for CheckOptions {
     fn default() -> CheckOptions {
         CheckOptions {

@@ -86,7 +86,7 @@ impl RandomPlay<'_> {
         let start = self.prover.initial()?;
         let mut last = start.clone();
         match self.prover.play_random(&start, MAX_STEPS, rng, |state| last.clone_from(state)) {
-            Ok(end) => self.check_goals(&end.goals),
+            Ok(played) => self.check_goals(&played.goals, &played.end),
             Err(ProverError::NoLegalMove { .. }) => self.report_stuck_roles(&last)?,
             Err(error) => return Err(error),
         }
@@ -96,28 +96,14 @@ impl RandomPlay<'_> {
     fn report_stuck_roles(&mut self, state: &ProverState) -> Result<(), ProverError> {
         for role in 0..self.prover.roles().len() {
             if self.prover.legal(state, role)?.is_empty() {
-                let name = self.prover.text(self.prover.roles()[role]);
-                let places = self.places_of_moves(&name);
-                let rules = match places.as_slice() {
-                    [] => "No rule of `legal` is for this role.".to_owned(),
-                    [place] => format!("The rule of its moves is at {place}."),
-                    places => {
-                        let texts: Vec<String> = places.iter().take(MAX_PLACES).map(Place::to_string).collect();
-                        let more = if places.len() > MAX_PLACES { " and elsewhere" } else { "" };
-                        format!("The rules of its moves are at {}{more}.", texts.join(", "))
-                    }
-                };
-                let fluents: Vec<String> = state.fluents().iter().map(|&fluent| self.prover.text(fluent)).collect();
-                let state = beginning(&fluents.join(" "), MAX_STATE_CHARS);
-                let message = format!("{name} has no legal move in a state that is not terminal: {state}. {rules}");
-                self.report(Severity::Error, Code::NoLegalMove, role, places.first().copied(), message);
+                self.report(Code::NoLegalMove, role, state, "has no legal move in a state that is not terminal");
             }
         }
         Ok(())
     }
 
-    /// Returns the places of the rules and facts of `legal` that may be about a role.
-    fn places_of_moves(&self, role: &str) -> Vec<Place> {
+    /// Returns the places of the rules and facts of a relation that may be about a role.
+    fn places_of(&self, relation: &str, role: &str) -> Vec<Place> {
         let is_of_role = |term: &Term| match term {
             Term::Constant(name) => name == role,
             Term::Variable(_) | Term::Function { .. } => true,
@@ -125,26 +111,47 @@ impl RandomPlay<'_> {
         let rules = self
             .rules
             .iter()
-            .filter(|rule| rule.head.name == "legal" && rule.head.args.first().is_some_and(is_of_role));
+            .filter(|rule| rule.head.name == relation && rule.head.args.first().is_some_and(is_of_role));
         rules.map(|rule| rule.place).collect()
     }
 
-    fn check_goals(&mut self, goals: &[Goal]) {
+    fn check_goals(&mut self, goals: &[Goal], state: &ProverState) {
         for (role, goal) in goals.iter().enumerate() {
-            let name = self.prover.text(self.prover.roles()[role]);
             let (code, what) = match goal {
                 Goal::Value(_) => continue,
-                Goal::None => (Code::NoGoal, "has no goal in a terminal state, which counts as 0"),
-                Goal::Several => (Code::SeveralGoals, "has several goals in a terminal state, which count as 0"),
-                Goal::NotANumber => (Code::GoalValue, "has a goal that is not a number from 0 to 100"),
+                Goal::None => (Code::NoGoal, "has no goal, which counts as 0, in a terminal state"),
+                Goal::Several => (Code::SeveralGoals, "has several goals, which count as 0, in a terminal state"),
+                Goal::NotANumber => (Code::GoalValue, "has a goal that is not from 0 to 100 in a terminal state"),
             };
-            self.report(Severity::Error, code, role, None, format!("{name} {what}."));
+            self.report(code, role, state, what);
         }
     }
 
-    fn report(&mut self, severity: Severity, code: Code, role: usize, place: Option<Place>, message: String) {
-        if self.reported.insert((code, role)) {
-            self.findings.push(Finding { severity, code, place, message });
+    /// Reports an error about the moves or the goals of a role in a state. Its place is that of the first rule of them,
+    /// or of the role if there is no rule.
+    fn report(&mut self, code: Code, role: usize, state: &ProverState, what: &str) {
+        if !self.reported.insert((code, role)) {
+            return;
         }
+        let (relation, noun) = if code == Code::NoLegalMove { ("legal", "moves") } else { ("goal", "goals") };
+        let name = self.prover.text(self.prover.roles()[role]);
+        let places = self.places_of(relation, &name);
+        let rules = match places.as_slice() {
+            [] => format!("No rule of `{relation}` is for this role."),
+            [place] => format!("The rule of its {noun} is at {place}."),
+            places => {
+                let texts: Vec<String> = places.iter().take(MAX_PLACES).map(Place::to_string).collect();
+                let more = if places.len() > MAX_PLACES { " and elsewhere" } else { "" };
+                format!("The rules of its {noun} are at {}{more}.", texts.join(", "))
+            }
+        };
+        let fluents: Vec<String> = state.fluents().iter().map(|&fluent| self.prover.text(fluent)).collect();
+        let state = match fluents.is_empty() {
+            true => "the empty one".to_owned(),
+            false => beginning(&fluents.join(" "), MAX_STATE_CHARS),
+        };
+        let place = places.first().copied().or_else(|| self.places_of("role", &name).first().copied());
+        let message = format!("{name} {what}: {state}. {rules}");
+        self.findings.push(Finding { severity: Severity::Error, code, place, message });
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::names::{check_names, did_you_mean};
+use super::variables::check_variables;
 use crate::syntax::{
     Atom, Code, DependencyGraph, Finding, Literal, Place, RELATIONS, Rule, Rules, Term, for_each_atom,
 };
@@ -34,6 +35,7 @@ impl<'a> StaticCheck<'a> {
         self.dependences();
         self.missing();
         self.findings.extend(check_names(rules, self.fragment));
+        self.findings.extend(check_variables(rules));
         self.findings
     }
 

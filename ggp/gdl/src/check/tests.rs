@@ -118,6 +118,49 @@ fn findings_suggest_the_most_similar_name() {
 }
 
 #[test]
+fn variables_that_occur_once_beside_a_similar_one_are_reported() {
+    let messages = |rules: &str| -> Vec<String> {
+        let text = format!("{GAME}(square a) (owner a a) {rules}");
+        let findings = check(&text, &CheckOptions::default()).into_iter();
+        findings.filter(|finding| finding.code == Code::LoneVariable).map(|finding| finding.to_string()).collect()
+    };
+    let misspelt = "(<= (mine ?player) (owner ?square ?player)\n (square ?sqaure)) (<= (all ?square) (square ?square))";
+    assert_eq!(
+        messages(misspelt),
+        ["3:2: warning[lone-variable]: The variable ?sqaure occurs only here. Did you mean `?square`?"]
+    );
+    // The place of a nested term is that of its function.
+    assert_eq!(
+        messages("(<= (p ?player) (owner ?player ?player) (square (at a ?plyer)))"),
+        ["2:72: warning[lone-variable]: The variable ?plyer occurs only here. Did you mean `?player`?"]
+    );
+    for meant in [
+        "(<= (p ?row1) (owner ?row1 ?row1) (square ?row2))",
+        "(<= (p ?x) (owner ?x ?x) (square ?y))",
+        "(<= (p ?row) (owner ?row ?row) (square ?rowbefore))",
+        "(<= (p ?square) (owner ?square ?anyone))",
+        "(<= (p ?square) (owner ?square ?sqaure)) (<= (q ?sqaure) (square ?sqaure))",
+    ] {
+        assert_eq!(messages(meant), [""; 0], "{meant}");
+    }
+}
+
+#[test]
+fn a_rulesheet_to_play_has_no_errors() {
+    let options = CheckOptions::before_play();
+    let (sheet, warnings) = Rulesheet::parse_valid(&format!("{GAME}(<= p missing)"), &options).unwrap();
+    assert!(sheet.rules().is_ok());
+    assert!(warnings.iter().any(|warning| warning.code == Code::Undefined), "{warnings:?}");
+    let error = |text: &str| Rulesheet::parse_valid(text, &options).unwrap_err().to_string();
+    assert_eq!(
+        error(&format!("{GAME}(p ?x)\n(q ?y) (goal a 101)")),
+        "2:1: error[fact-variable]: The fact contains the variable ?x: expected constants only. There are 2 more errors."
+    );
+    assert!(error(&format!("{GAME})")).starts_with("2:1: error[syntax]: "), "{}", error(&format!("{GAME})")));
+    assert!(error(&GAME.replace("(legal a go)", "(<= (legal a go) (true off))")).contains("error[no-legal-move]"));
+}
+
+#[test]
 fn lenient_checks_make_arities_warnings() {
     let text = format!("{GAME}(p a) (p a b) (<= (q a)) (r (f a)) (r (f a b))");
     let lenient = CheckOptions { lenient: true, ..CheckOptions::default() };
@@ -190,9 +233,21 @@ fn random_play_finds_dynamic_errors() {
         let text = format!("(role a) (init on) (next off) (goal a 0) {rest}");
         let text = if code == Code::NoLegalMove { text } else { text.replace(" (goal a 0)", "") };
         let found: Vec<_> = found(&text).into_iter().filter(|found| found.0 == Severity::Error).collect();
-        let place = (code == Code::NoLegalMove).then_some(Place { line: 1, column: 42 });
-        assert_eq!(found, [(Severity::Error, code, place)], "{text}");
+        // The first rule of the moves or of the goals.
+        let relation = if code == Code::NoLegalMove { "legal" } else { "goal" };
+        let rule = text.find(&format!("(<= ({relation}")).or(text.find(&format!("({relation}")));
+        let column = rule.unwrap() as u32 + 1;
+        assert_eq!(found, [(Severity::Error, code, Some(Place { line: 1, column }))], "{text}");
     }
+    // A role without rules of goals has the place of the role.
+    let none = check("(role a) (role b) (legal a go) (legal b go) terminal (goal a 1)", &CheckOptions::default());
+    let none: Vec<String> = none.iter().filter(|found| found.code == Code::NoGoal).map(Finding::to_string).collect();
+    assert_eq!(
+        none,
+        [
+            "1:10: error[no-goal]: b has no goal, which counts as 0, in a terminal state: the empty one. No rule of `goal` is for this role."
+        ]
+    );
     let endless = found("(role a) (init on) (next on) (legal a go) (<= terminal (true off)) (goal a 1)");
     let endless: Vec<Code> = endless.into_iter().map(|finding| finding.1).collect();
     assert_eq!(endless, [Code::UndefinedFluent, Code::NotPlayed]);

@@ -70,6 +70,7 @@ codes! {
     NoGame "no-game" "A text that defines no relation of the language.",
     Undefined "undefined" "A relation that a rule body reads and nothing defines.",
     UndefinedFluent "undefined-fluent" "A fluent that a rule body reads and no `init` or `next` makes.",
+    LoneVariable "lone-variable" "A variable that occurs once, beside one with a similar name.",
     Unused "unused" "A relation or a fluent that no rule body reads.",
     NoLegalMove "no-legal-move" "A role without a legal move in a state that is not terminal.",
     NoGoal "no-goal" "A role without a goal in a terminal state.",
