@@ -8,9 +8,9 @@ use super::simulation::SimulationPosition;
 use super::tree::{EdgeId, NodeId};
 use super::{Cutoff, Mcts, NodeVisit, Playout, Selection, Simulation, StepAction};
 
-/// The number of moves of a playout that are recorded. A longer playout, in a game that need not
-/// end, counts as lost for all roles.
-const MOST_RECORDED: u32 = 1 << 22;
+/// The maximum number of moves of a playout. A longer playout, in a game that need not end, counts as lost for all
+/// roles.
+const MAX_PLAYOUT: u32 = 2_000;
 
 impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     /// Runs one simulation. Returns whether the simulation finished; a
@@ -116,7 +116,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
                 simulation.rewards.clear();
                 simulation.rewards.resize(game.roles(), 0.0);
                 let is_cut = self.cutoff.cut(game, state, simulation.playout_moves, &mut simulation.rewards);
-                if is_cut || Self::RECORDS && simulation.playout_moves >= MOST_RECORDED {
+                if is_cut || simulation.playout_moves >= MAX_PLAYOUT {
                     return StepAction::Finish;
                 }
                 if checker.is_interrupted() {

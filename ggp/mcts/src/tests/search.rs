@@ -222,3 +222,37 @@ fn transpositions_do_not_change_the_best_move() {
         }
     }
 }
+
+/// A game of one role that never ends.
+struct Endless;
+
+impl Game for Endless {
+    type State = ();
+    type Move = u32;
+    fn roles(&self) -> usize {
+        1
+    }
+    fn initial(&self) {}
+    fn turn(&self, (): &()) -> Turn {
+        Turn::One(0)
+    }
+    fn legal(&self, (): &(), _: usize, moves: &mut Vec<u32>) {
+        moves.extend([0, 1]);
+    }
+    fn number(&self, _: usize, mv: u32) -> u32 {
+        mv
+    }
+    fn play(&self, (): &mut (), _: &[u32]) {}
+    fn is_terminal(&self, (): &()) -> bool {
+        false
+    }
+    fn goal(&self, (): &(), _: usize) -> u8 {
+        100
+    }
+}
+
+#[test]
+fn playouts_of_a_game_without_an_end_are_cut_and_lost() {
+    let found = Mcts::uct(0.7, 1).search(&Endless, &(), 0, Limits::playouts(3), &Default::default());
+    assert_eq!((found.spent.playouts, found.value()), (3, Some(0.0)));
+}
