@@ -1,13 +1,14 @@
 //! Completion in shells: commands, options, and the names that exist when the key is pressed.
 
 use std::ffi::OsStr;
+use std::path::Path;
 
 use clap::{Arg, Command};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
 use sternhalma_data::RuleSet;
 use sternhalma_data::table::{TablesDir, tables_dir};
 use sternhalma_engine::Roster;
-use sternhalma_ggp::gdl::GAMES;
+use sternhalma_ggp::gdl::{Atom, GAMES, Rules, Term, read_rulesheet};
 use sternhalma_ggp::policy::NAMED_POLICIES;
 
 /// The environment variable by which a shell asks for completions. It has the name of the shell.
@@ -21,8 +22,12 @@ enum Names {
     /// Players and policies.
     Players,
     Policies,
-    /// Built-in rulesheets, and files.
+    /// Built-in games.
+    Games,
+    /// Built-in games, and files with the extension of rulesheets.
     Rulesheets,
+    /// Roles of the rulesheet in the command line.
+    Roles,
     /// Rule sets of Chinese Checkers and built-in rulesheets, and files.
     Rules,
 }
@@ -44,14 +49,16 @@ fn add_names(parent: &str, command: Command) -> Command {
 impl Names {
     fn of(parent: &str, command: &str, arg: &Arg) -> Option<Names> {
         let value = arg.get_value_names().and_then(|names| names.first()).map_or("", |name| name.as_str());
-        let is_file = arg.is_positional() && ["file", "files", "a", "b"].contains(&arg.get_id().as_str());
+        let is_file = arg.is_positional() && ["file", "files", "a", "b", "game"].contains(&arg.get_id().as_str());
         match (command, value) {
             (_, "PLAYER") | ("match", "A" | "B") => Some(Names::Players),
             (_, "POLICY") => Some(Names::Policies),
             (_, "RULES|FILE") => Some(Names::Rules),
             _ if arg.get_long() == Some("policy") => Some(Names::Policies),
             _ if arg.get_long() == Some("table") => Some(Names::Tables),
-            _ if is_file && parent == "gdl" => Some(Names::Rulesheets),
+            _ if arg.get_long() == Some("role") => Some(Names::Roles),
+            ("games", "GAME") => Some(Names::Games),
+            _ if is_file && (parent == "gdl" || command == "ggp-match") => Some(Names::Rulesheets),
             ("query" | "line" | "info" | "verify" | "convert" | "export" | "compare", _) if is_file => {
                 Some(Names::Tables)
             }
@@ -59,13 +66,16 @@ impl Names {
         }
     }
 
-    /// Returns the names that begin with what is typed, and files if the argument may be one.
+    /// Returns the names that begin with what is typed, and files and folders if the argument may be a file.
     fn candidates(self, typed: &OsStr) -> Vec<CompletionCandidate> {
         let text = typed.to_string_lossy();
         let names = self.all().into_iter().filter(|name| name.starts_with(&*text)).map(CompletionCandidate::new);
-        let is_file = !matches!(self, Names::Players | Names::Policies);
-        let files = if is_file { PathCompleter::file().complete(typed) } else { Vec::new() };
-        names.chain(files).collect()
+        let files = match self {
+            Names::Tables => PathCompleter::file(),
+            Names::Rulesheets | Names::Rules => PathCompleter::any().filter(is_rulesheet),
+            Names::Players | Names::Policies | Names::Games | Names::Roles => return names.collect(),
+        };
+        names.chain(files.complete(typed)).collect()
     }
 
     fn all(self) -> Vec<String> {
@@ -78,8 +88,24 @@ impl Names {
             }
             Names::Players => Roster::built_in().names().map(str::to_owned).chain(policies()).collect(),
             Names::Policies => policies().collect(),
-            Names::Rulesheets => sheets().collect(),
+            Names::Games | Names::Rulesheets => sheets().collect(),
+            Names::Roles => std::env::args_os().skip(1).find_map(|word| roles(word.as_ref())).unwrap_or_default(),
             Names::Rules => RuleSet::OPTION_NAMES.into_iter().map(str::to_owned).chain(sheets()).collect(),
         }
     }
+}
+
+/// Returns whether a path has the extension of rulesheets.
+fn is_rulesheet(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("kif")) && path.is_file()
+}
+
+/// Returns the roles of a rulesheet, if the path is one.
+fn roles(path: &Path) -> Option<Vec<String>> {
+    let rules = Rules::parse(&read_rulesheet(path).ok()?).ok()?;
+    let role = |head: &Atom| match &head.args[..] {
+        [Term::Constant(name)] if head.name == "role" => Some(name.clone()),
+        _ => None,
+    };
+    Some(rules.iter().filter_map(|rule| role(&rule.head)).collect()).filter(|roles: &Vec<String>| !roles.is_empty())
 }

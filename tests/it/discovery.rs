@@ -1,5 +1,7 @@
 //! The commands that list players, policies, games and boards.
 
+use std::fs;
+
 use serde_json::{Value, json};
 
 use crate::common::{TestEnv, names};
@@ -100,6 +102,9 @@ fn completions_and_manual_pages_are_written() {
         assert!(script.contains("sternhalma") && script.contains("STERNHALMA_COMPLETE"), "{shell}: {script}");
     }
     env.build("--side 5 --pieces 3");
+    env.file("mine.kif", "(role white) (role black)");
+    env.file("notes.txt", "");
+    fs::create_dir(env.path("folder")).unwrap();
     let offered = |words: &[&str]| {
         let mut shell = env.command(["--", "sternhalma"].iter().chain(words).copied());
         shell
@@ -122,10 +127,19 @@ fn completions_and_manual_pages_are_written() {
         (&["gdl", "check", "tic"], "tic-tac-toe"),
         (&["gdl", "play", "tic-tac-toe", "--policy", "adap"], "adaptive"),
         (&["play", "--player-o", "gre"], "greedy"),
+        (&["games", "tic"], "tic-tac-toe"),
+        (&["ggp-match", "tic"], "tic-tac-toe"),
+        (&["gdl", "play", "mine.kif", "--role", "b"], "black"),
+        (&["gdl", "strategies", "tic-tac-toe", "--role", ""], "o"),
+        (&["gdl", "check", ""], "folder/"),
+        (&["match", "--rules", "mi"], "mine.kif"),
         (&["build", "--wit"], "--within"),
     ] {
         let found = offered(words);
         assert!(found.contains(&expected.to_owned()), "{words:?}: {found:?}");
+    }
+    for words in [&["gdl", "check", "no"][..], &["games", "mi"], &["ggp-match", "mine.kif", "mi"]] {
+        assert_eq!(offered(words), [""; 0], "{words:?}");
     }
     // Files have blanks.
     env.file("my table.sht", "");
