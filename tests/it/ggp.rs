@@ -230,9 +230,9 @@ fn players_that_misbehave_are_played_for() {
         .into_iter()
         .map(|(kind, behave)| {
             thread::spawn(move || {
-                let address = bad_player(behave);
+                let [first, second] = [bad_player(behave), bad_player(behave)];
                 let clocks = "--start-clock 0.3 --play-clock 0.3 --steps 2 --seed 5";
-                let record = record_with_code(2, "subtraction", &[&address, &address], clocks);
+                let record = record_with_code(2, "subtraction", &[&first, &second], clocks);
                 assert_eq!(record["ended"], "steps");
                 let steps = record["errors"].as_array().unwrap().iter().filter(|error| !error["step"].is_null());
                 let found: Vec<_> = steps.map(|error| error["kind"].as_str().unwrap()).collect();
@@ -268,6 +268,10 @@ fn a_match_that_cannot_be_held_is_a_usage_error() {
         String::from_utf8(output.stderr).unwrap()
     };
     assert!(refused(&["localhost:1", "localhost:2"]).contains("3 roles (ann, bob, cid) and there are 2 players"));
+    assert!(
+        refused(&["localhost:1", "localhost:2", "LOCALHOST:1"])
+            .contains("ann and cid have the same player LOCALHOST:1, which can play only one role of a match")
+    );
     assert!(refused(&["localhost"]).contains("expected HOST:PORT"));
     assert!(refused(&["localhost:0"]).contains("expected HOST:PORT"));
     assert!(refused(&["h:1", "--play-clock=-1"]).contains("expected a number from 0 to 1000000"));

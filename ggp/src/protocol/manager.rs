@@ -212,6 +212,18 @@ pub enum MatchError {
         /// The number of players.
         players: usize,
     },
+    /// Several roles have the same player. Messages other than START have no role, so the player cannot tell them apart.
+    #[error(
+        "{first} and {second} have the same player {player}, which can play only one role of a match; start another player"
+    )]
+    SamePlayer {
+        /// A role.
+        first: String,
+        /// Another role.
+        second: String,
+        /// The player.
+        player: String,
+    },
     /// A symbol of the rulesheet is not ASCII and cannot be sent.
     #[error("the rulesheet has characters beyond ASCII, which the protocol cannot carry: scramble it")]
     NotAscii,
@@ -225,8 +237,9 @@ pub enum MatchError {
 ///
 /// # Errors
 ///
-/// Returns an error if the number of players is not the number of roles, or if
-/// the rulesheet as sent to the players is not ASCII.
+/// Returns an error if the number of players is not the number of roles, if two
+/// roles have the same player, or if the rulesheet as sent to the players is not
+/// ASCII.
 pub fn play_match<G: Reasoner>(
     game: &G,
     rules: &Document,
@@ -239,6 +252,12 @@ pub fn play_match<G: Reasoner>(
     if terms.players.len() != roles.len() {
         let (roles, names) = (roles.len(), roles.join(", "));
         return Err(MatchError::Players { roles, names, players: terms.players.len() });
+    }
+    for (index, player) in terms.players.iter().enumerate() {
+        if let Some(earlier) = terms.players[..index].iter().position(|other| other.eq_ignore_ascii_case(player)) {
+            let [first, second] = [earlier, index].map(|role| roles[role].clone());
+            return Err(MatchError::SamePlayer { first, second, player: player.clone() });
+        }
     }
     let rules = terms.renaming.as_ref().map_or_else(|| rules.clone(), |renaming| renaming.document(rules));
     if rules.expressions().any(|expr| !expr.to_string().is_ascii()) {
@@ -436,7 +455,7 @@ mod tests {
         MatchConfig {
             id: "m".into(),
             game: game.into(),
-            players: vec!["here".into(); players],
+            players: (0..players).map(|player| format!("here{player}")).collect(),
             start: Duration::from_secs(5),
             play: Duration::from_secs(5),
             steps: 100,
@@ -528,16 +547,20 @@ mod tests {
     }
 
     #[test]
-    fn players_are_as_many_as_roles_and_names_are_ascii() {
-        let refused = |text: &str, players: usize| {
+    fn each_role_has_its_own_player_and_names_are_ascii() {
+        let refused_with = |text: &str, terms: &MatchConfig| {
             let rules = Document::parse(text).unwrap();
             let game = ProverGame::new(&Rules::from_document(&rules).unwrap()).unwrap();
             let stop = AtomicBool::new(false);
-            play_match(&game, &rules, &terms("t", players), &mut Here(vec![]), &stop, &|_| {}).unwrap_err()
+            play_match(&game, &rules, terms, &mut Here(vec![]), &stop, &|_| {}).unwrap_err()
         };
+        let refused = |text: &str, players: usize| refused_with(text, &terms("t", players));
         let two = "(role a) (role b) (legal a x) (legal b x)";
         let error = refused(two, 1).to_string();
         assert!(error.starts_with("the game has 2 roles (a, b) and there are 1 players"), "{error}");
+        let same = MatchConfig { players: vec!["Here:1".into(), "here:1".into()], ..terms("t", 2) };
+        let error = refused_with(two, &same).to_string();
+        assert!(error.starts_with("a and b have the same player here:1"), "{error}");
         assert_eq!(refused("(role é) (legal é x)", 1), MatchError::NotAscii);
     }
 }
