@@ -17,6 +17,7 @@ mod drawing;
 mod error;
 mod help;
 mod local_processes;
+mod match_text;
 mod output;
 mod progress;
 mod resources;

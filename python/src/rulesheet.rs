@@ -11,8 +11,7 @@ use pyo3::prelude::*;
 use rand::SeedableRng;
 use rayon::prelude::*;
 use sternhalma_ggp::gdl::network::{Lanes, LanesError, Network, NetworkGame, NetworkState, Playouts};
-use sternhalma_ggp::gdl::{CheckOptions, GAMES, Goal, Reasoner, Rulesheet, Severity, find_name};
-use sternhalma_ggp::messages::excerpt;
+use sternhalma_ggp::gdl::{CheckOptions, GAMES, Goal, Reasoner, Rulesheet, Severity, find_move};
 use sternhalma_ggp::policy::{PolicyGame, SearchTask};
 use sternhalma_ggp::util::FluentSet;
 use sternhalma_ggp::{Game as _, Limits, MemoryBudget, Policy, Rng, SearchResult, Turn, derive_seed};
@@ -309,13 +308,8 @@ impl GameState {
         let mut moves = Vec::new();
         for (role, text) in joint.iter().enumerate() {
             let (legal, names) = self.legal_names(role);
-            let place = find_name(text, &names).ok_or_else(|| {
-                exceptions::NotationError::new_err(format!(
-                    "{:?} is not a legal move of {}",
-                    excerpt(text),
-                    roles[role]
-                ))
-            })?;
+            let place = find_move(text, &roles[role], &names);
+            let place = place.map_err(|error| exceptions::NotationError::new_err(error.to_string()))?;
             moves.push(legal[place]);
         }
         let mut state = self.state.clone();

@@ -12,9 +12,9 @@ use sternhalma_engine::external::ProgramCommand;
 use sternhalma_engine::{ChineseCheckers, Config, Distances, Filter, GameSetup, Roster, WeightsFiles};
 use sternhalma_ggp::arena::{
     ArenaError, Backend, Budget, Entrant, GameLog, GameRecord, Openings, Origin, Pairings, RulesEngine, Schedule,
-    Standings, TimeControl, Tournament, TournamentSpec, check_policies, rules_backend, rulesheet_errors,
+    Standings, TimeControl, Tournament, TournamentSpec, check_policies, rules_backend,
 };
-use sternhalma_ggp::gdl::{GAMES, Rulesheet, read_rulesheet};
+use sternhalma_ggp::gdl::{CheckOptions, Code, GAMES, Rulesheet, read_rulesheet};
 use sternhalma_ggp::messages::{excerpt, shorten_quotes};
 use sternhalma_ggp::{MemoryBudget, Policy};
 
@@ -169,7 +169,6 @@ impl Arguments {
             let sets = RuleSet::OPTION_NAMES.join(" and ");
             wrong(format!("{}; the rule sets are {sets}", unread_rulesheet(path, &error, names)))
         })?;
-        let sheet = Rulesheet::parse(&text).map_err(|error| place(message(&error)))?;
         let engine = match (self.engine.as_str(), self.lock_step) {
             ("auto" | "network", Some(games)) => RulesEngine::LockStep(games),
             ("auto", None) => RulesEngine::Auto,
@@ -191,9 +190,20 @@ impl Arguments {
         };
         let policies = self.players.iter().map(policy).collect::<PyResult<Vec<Policy>>>()?;
         check_policies(schedule, engine, &policies).map_err(arena_error)?;
-        if let (false, Some(error)) = (self.lenient, rulesheet_errors(&sheet).first()) {
-            return Err(place(format!("{error} lenient=True plays the rulesheet despite its errors")));
-        }
+        let sheet = match self.lenient {
+            true => Rulesheet::parse(&text).map_err(|error| place(message(&error)))?,
+            false => {
+                let (sheet, _) = Rulesheet::parse_valid(&text, &CheckOptions::before_play()).map_err(|invalid| {
+                    // No engine plays a text that cannot be parsed.
+                    let hint = match invalid.first.code {
+                        Code::Syntax => "",
+                        _ => " lenient=True plays the rulesheet despite its errors",
+                    };
+                    place(format!("{}{hint}", message(&invalid)))
+                })?;
+                sheet
+            }
+        };
         rules_backend(&sheet, engine, policies, memory).map_err(|error| place(message(&error)))
     }
 

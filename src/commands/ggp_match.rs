@@ -4,13 +4,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result, anyhow, bail};
 use rand::SeedableRng;
 use sternhalma_ggp::Rng;
-use sternhalma_ggp::gdl::{ProverGame, Renaming, Rulesheet};
+use sternhalma_ggp::gdl::{ProverGame, Renaming};
 use sternhalma_ggp::protocol::http::HttpTransport;
-use sternhalma_ggp::protocol::{MatchConfig, MatchEnd, MatchRecord, play_match};
+use sternhalma_ggp::protocol::{MatchConfig, MatchEnd, play_match};
 
-use crate::args::rulesheet::read_rulesheet;
+use crate::args::rulesheet::{playable_rulesheet, read_rulesheet};
 use crate::context::CommandContext;
-use crate::output::{self, CommandOutcome, status};
+use crate::match_text::result_text;
+use crate::output::{self, CommandOutcome, counted, status};
 use crate::values::{count, seconds, symbol};
 
 /// Manage a match between players over HTTP, and print its record as JSON
@@ -36,6 +37,9 @@ pub struct Args {
     /// Seed of the random moves and of the scrambling
     #[arg(long, value_name = "S", default_value_t = 1, value_parser = count::<u64>(0))]
     seed: u64,
+    /// Play a rulesheet also if `gdl check` reports errors
+    #[arg(long)]
+    lenient: bool,
     /// Send the rulesheet with scrambled names
     #[arg(long)]
     scramble: bool,
@@ -46,11 +50,11 @@ pub struct Args {
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let file = args.game.display();
-    let sheet = Rulesheet::parse(&read_rulesheet(&args.game)?).with_context(|| file.to_string())?;
-    let game = ProverGame::new(sheet.rules().with_context(|| file.to_string())?).with_context(|| file.to_string())?;
     if let Some(player) = args.players.iter().find(|player| !is_address(player)) {
         bail!("`{player}` is not an address; expected HOST:PORT");
     }
+    let sheet = playable_rulesheet(&args.game, &read_rulesheet(&args.game)?, args.lenient)?;
+    let game = ProverGame::new(sheet.rules().with_context(|| file.to_string())?).with_context(|| file.to_string())?;
     let name = args.game.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let terms = MatchConfig {
         id: args.id.clone().unwrap_or_else(|| made_up_id(&name)),
@@ -66,33 +70,18 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let mut peers = HttpTransport::new(args.players.clone(), stop.clone())?;
     let log = |line: &str| status!("{}", line.replace(char::is_control, " "));
     let record = play_match(&game, sheet.document(), &terms, &mut peers, &stop, &log)?;
-    status!("{}", result_line(&record));
+    status!("{}", result_text(&record.roles, &record.goals, record.ended == MatchEnd::Terminal));
     output::print_json(&record)?;
     let absent: Vec<&str> = record.absent_players().collect();
     match (game.failure(), record.ended) {
         (Some(failure), _) => Err(anyhow!(failure).context(format!("{file}: the match could not be continued"))),
-        (None, MatchEnd::Interrupted) => bail!("interrupted after {} steps", record.steps.len()),
+        (None, MatchEnd::Interrupted) => bail!("interrupted after {}", counted(record.steps.len(), "step")),
         (None, _) if !absent.is_empty() => {
             status!("no legal move from {}: all moves were random", absent.join(", "));
             Ok(CommandOutcome::SomeInvalid)
         }
         (None, _) => Ok(CommandOutcome::Answered),
     }
-}
-
-/// Returns the goals of a match, with the winner if there is one.
-fn result_line(record: &MatchRecord) -> String {
-    let goals: Vec<String> =
-        record.roles.iter().zip(&record.goals).map(|(role, goal)| format!("{role} {goal}")).collect();
-    let best = record.goals.iter().max();
-    let mut winners = record.roles.iter().zip(&record.goals).filter(|(_, goal)| Some(*goal) == best);
-    let winner = match (record.ended, winners.next(), winners.next()) {
-        (MatchEnd::Steps | MatchEnd::Interrupted, ..) => "the match did not end".to_owned(),
-        (MatchEnd::Terminal, Some((role, _)), None) if record.roles.len() > 1 => format!("{role} wins"),
-        (MatchEnd::Terminal, _, Some(_)) => "a draw".to_owned(),
-        (MatchEnd::Terminal, ..) => "the match is over".to_owned(),
-    };
-    format!("{winner}, goals: {}", goals.join(", "))
 }
 
 fn is_address(text: &str) -> bool {

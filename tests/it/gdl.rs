@@ -10,7 +10,7 @@ use flate2::write::GzEncoder;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::common::{CmdOutput, TestEnv, rulesheet};
+use crate::common::{CmdOutput, TestEnv, rulesheet, signal};
 
 const GAMES: [&str; 3] = ["tic-tac-toe", "matching-pennies", "subtraction"];
 
@@ -270,11 +270,14 @@ fn play(options: &str, input: &str) -> (i32, String, String) {
 
 #[test]
 fn a_person_plays_by_numbers_and_texts() {
-    let (code, out, err) = play("--role first --policy random", "state\n9\n(take 2)\n1\n1\n1\n1\n1\n1\n1\n1\n1\n");
+    let (code, out, err) = play("--role first --policy random", "state\n9\ntake\ntake 2\n1\n1\n1\n1\n1\n1\n1\n1\n1\n");
     assert_eq!(code, 0, "{err}");
     assert!(out.starts_with("first: (take 2)  second: wait\n"), "{out}");
-    assert!(out.lines().last().is_some_and(|line| line.starts_with("The game is over: first ")), "{out}");
-    assert!(err.contains("`9` is not a legal move; enter a number from 1 to 3"), "{err}");
+    assert!(out.lines().last().is_some_and(|line| line.contains(" wins, goals: first ")), "{out}");
+    for text in ["9", "take"] {
+        let message = "is not legal for first; expected a move such as `(take 1)`, or a number from 1 to 3";
+        assert!(err.contains(&format!("`{text}` {message}")), "{err}");
+    }
     let (code, out, _) = play("--role second --playouts 50", "quit\n");
     assert_eq!((code, out.lines().count()), (0, 1), "{out}");
     let (code, _, err) = play("--role third", "");
@@ -282,18 +285,87 @@ fn a_person_plays_by_numbers_and_texts() {
     assert!(err.contains("there is no role `third`; the roles are first, second"), "{err}");
 }
 
+/// A game of one role that never ends. A fluent chooses between a choice and a forced move.
+const ENDLESS: &str = "(role a) (init (at KIND)) (<= (next (at ?p)) (true (at ?p))) (<= terminal (true (at end)))
+    (goal a 50) (legal a stay) (<= (legal a go) (true (at choice)))";
+
 #[test]
-fn an_invalid_rulesheet_is_played_only_on_request() {
-    let dir = tempfile::tempdir().unwrap();
-    let text = "(role a) (init on) (legal a go) (next off) (<= terminal (true off)) (goal a 100) (p a) (p a b)";
-    let path = file(&dir, "arities.kif", text);
-    let run = |options: &str| {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_sternhalma"));
-        process.args(["match", "random", "uct", "--games", "2", "--playouts", "5", "--opening-plies", "0", "--rules"]);
-        CmdOutput::of(process.arg(&path).args(options.split_whitespace()).output().unwrap())
-    };
-    let refused = run("");
-    assert_eq!(refused.code, 2);
-    assert!(refused.err.contains("error[sentence-arity]") && refused.err.contains("--lenient"), "{}", refused.err);
-    assert_eq!(run("--lenient").code, 0);
+fn every_command_treats_errors_and_warnings_of_a_rulesheet_alike() {
+    let env = TestEnv::new();
+    let valid = "(role a) (init on) (legal a go) (next off) (<= terminal (true off)) (goal a 100)";
+    env.file("arities.kif", format!("{valid}\n(p a) (p a b)"));
+    env.file("syntax.kif", "(role a)\n(init");
+    env.file("warned.kif", format!("{valid}\n(<= p missing)"));
+    for words in [
+        "match random uct --games 2 --playouts 5 --opening-plies 0 --rules",
+        "gdl play",
+        "ggp-match localhost:1 --start-clock 0 --play-clock 0",
+    ] {
+        let run = |file: &str, options: &str| match words.split_once(' ') {
+            Some(("ggp-match", rest)) => env.run(&format!("ggp-match {file} {rest} {options}")),
+            _ => env.run(&format!("{words} {file} {options}")),
+        };
+        let error = run("arities.kif", "").refusal();
+        let expected = "arities.kif:2:7: error[sentence-arity]: The relation p has 2 arguments here and 1 elsewhere. \
+                        --lenient plays the rulesheet despite its errors";
+        assert!(error.ends_with(expected), "{words}: {error}");
+        let error = run("syntax.kif", "").refusal();
+        assert!(error.contains("syntax.kif:2:1: error[syntax]: ") && !error.contains("--lenient"), "{words}: {error}");
+        // No player of `ggp-match` answers.
+        let code = if words.starts_with("ggp-match") { 2 } else { 0 };
+        for (file, options, finding) in [
+            ("arities.kif", "--lenient", "arities.kif:2:7: error[sentence-arity]: "),
+            ("warned.kif", "", "warned.kif:2:7: warning[undefined]: "),
+        ] {
+            let ran = run(file, options);
+            assert_eq!((ran.code, ran.err.matches(finding).count()), (code, 1), "{words}: {ran:?}");
+        }
+    }
+}
+
+#[test]
+fn a_match_without_an_end_ends_by_its_steps_or_a_signal() {
+    let env = TestEnv::new();
+    env.file("forced.kif", ENDLESS.replace("KIND", "wall"));
+    env.file("choice.kif", ENDLESS.replace("KIND", "choice"));
+    let ran = env.run("gdl play forced.kif --steps 7");
+    assert!(ran.err.contains("the match has no end after 7 steps; --steps N allows more"), "{}", ran.err);
+    assert!(ran.err.contains("warning[not-played]"), "{}", ran.err);
+    let out = ran.success();
+    assert_eq!(out, "a: stay\n".repeat(7) + "the match did not end, goals: a 50\n");
+    // A signal ends forced moves.
+    let mut command = env.command("gdl play forced.kif --steps 1000000000".split(' '));
+    let mut child = command.spawn().unwrap();
+    let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut out, &mut String::new()).unwrap();
+    assert!(signal("-INT", child.id()));
+    std::io::copy(&mut out, &mut std::io::sink()).unwrap();
+    let error = CmdOutput::of(child.wait_with_output().unwrap()).failure();
+    assert!(error.starts_with("error: interrupted after "), "{error}");
+    // A signal ends the wait for a move.
+    let mut command = env.command("gdl play choice.kif".split(' '));
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let mut err = std::io::BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("   2  ") {
+        line.clear();
+        assert_ne!(std::io::BufRead::read_line(&mut err, &mut line).unwrap(), 0);
+    }
+    assert!(signal("-TERM", child.id()));
+    let mut rest = String::new();
+    std::io::Read::read_to_string(&mut err, &mut rest).unwrap();
+    assert_eq!((child.wait().unwrap().code(), rest.ends_with("error: interrupted after 0 steps\n")), (Some(2), true));
+}
+
+/// Playouts of a game that never ends are cut, so that searches whose limits are counts end.
+#[test]
+fn endless_playouts_end() {
+    let env = TestEnv::new();
+    env.file("choice.kif", ENDLESS.replace("KIND", "choice"));
+    for policy in ["uct", "mast", "nst", "base"] {
+        let words = format!("match {policy} random --rules choice.kif --games 1 --playouts 3 --ply-limit 4");
+        let ran = env.run(&words);
+        assert!(ran.err.contains("choice.kif: warning[not-played]: The simulation stopped: "), "{}", ran.err);
+        ran.success();
+    }
 }

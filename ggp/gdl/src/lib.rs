@@ -62,7 +62,8 @@ pub use ground::{GroundBound, GroundError};
 pub use prover::{Prover, ProverError, ProverGame, ProverGameState, ProverLimits, ProverState, RandomMatch, TermId};
 pub use reasoner::{Goal, Reasoner};
 pub use syntax::{
-    Atom, Code, Document, Expr, ExprKind, Finding, KifError, Literal, MAX_DEPTH, MAX_TERM_LENGTH, Place, Renaming,
-    Rule, RuleBound, Rules, RulesError, Rulesheet, Severity, Term, digest, find_name, scramble, shuffle,
+    Atom, Code, Document, Expr, ExprKind, Finding, IllegalMove, KifError, Literal, MAX_DEPTH, MAX_TERM_LENGTH, Place,
+    Renaming, Rule, RuleBound, Rules, RulesError, Rulesheet, Severity, Term, digest, find_move, index_of_name,
+    scramble, shuffle,
 };
 pub use trace::{ReplayError, StateView, TraceEngine, TraceLine, replay_line, trace};

@@ -70,7 +70,7 @@ pub use merge::{MergeError, MergedLogs, merge_directories, merge_logs};
 pub use openings::{MAX_OPENING_PLIES, Openings, OpeningsError};
 pub use rating_list::{RatedPlayer, RatingList, RatingListError};
 pub use record::{GameRecord, Origin, RoleFault, Scoring, Termination, Totals};
-pub use rules_backend::{RulesEngine, check_policies, rules_backend, rulesheet_errors};
+pub use rules_backend::{RulesEngine, check_policies, rules_backend};
 pub use run::{RunError, run};
 pub use schedule::{
     Entrant, GameId, OPENING_PLIES, PAIRING_GAMES, RoundSpec, Schedule, ScheduleError, Shard, ShardError, SprtSpec,

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use serde_json::{Value, json};
 use sternhalma_game::MemoryBudget;
 use sternhalma_gdl::network::{LaneGame, Network, NetworkGame, NetworkState};
-use sternhalma_gdl::{CheckOptions, Finding, ProverGame, ProverLimits, Reasoner, Rulesheet, Severity, digest};
+use sternhalma_gdl::{ProverGame, ProverLimits, Reasoner, Rulesheet, digest};
 
 use super::lock_step::check_budgets;
 use super::run::run;
@@ -35,18 +35,6 @@ pub enum RulesEngine {
     /// With the network, in lock step. Contains the number of simultaneous games, or 0 for the
     /// default.
     LockStep(usize),
-}
-
-/// The number of random matches with which a rulesheet is checked before a tournament.
-const CHECK_MATCHES: u64 = 3;
-
-/// Returns the errors that [`Rulesheet::check`] finds in a rulesheet with few random matches. The results of such a
-/// rulesheet may be meaningless.
-pub fn rulesheet_errors(sheet: &Rulesheet) -> Vec<Finding> {
-    let options = CheckOptions { playouts: CHECK_MATCHES, ..CheckOptions::default() };
-    let mut findings = sheet.check(&options);
-    findings.retain(|finding| finding.severity == Severity::Error);
-    findings
 }
 
 /// Checks that the budgets of a schedule bound all searches of policies, and that the engine can play with them.

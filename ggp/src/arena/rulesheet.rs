@@ -2,7 +2,7 @@
 
 use rand::RngExt;
 use sternhalma_game::Rng;
-use sternhalma_gdl::{Document, Expr, ExprKind, Reasoner};
+use sternhalma_gdl::{Document, Expr, ExprKind, Reasoner, find_move};
 
 use super::game::{ArenaGame, Opening, OpeningError};
 
@@ -57,22 +57,25 @@ fn play<G: Reasoner>(game: &G, opening: &mut Opening<G::State>, joint: &[G::Move
 }
 
 fn parse_joint_move<G: Reasoner>(game: &G, state: &G::State, joint: &Expr) -> Result<Vec<G::Move>, OpeningError> {
+    if game.is_terminal(state) {
+        return Err(OpeningError::Notation(format!("`{joint}` comes after the end of the game")));
+    }
     let roles = game.roles();
     let moves = match &joint.kind {
         ExprKind::List(moves) if moves.len() == roles => moves,
         _ => {
-            let why = format!("invalid joint move `{joint}`: expected a list of {roles} moves, one per role");
+            let first = |role| game.legal_of(state, role).first().map(|&mv| game.move_name(role, mv));
+            let example = (0..roles).filter_map(first).collect::<Vec<_>>().join(" ");
+            let why =
+                format!("invalid joint move `{joint}`: expected a list of a move per role, such as `({example})`");
             return Err(OpeningError::Notation(why));
         }
     };
     let parse_move = |(role, mv): (usize, &Expr)| {
-        let name = mv.to_string();
-        let found = game.legal_of(state, role).into_iter().find(|&mv| game.move_name(role, mv) == name);
-        let why = || format!("`{name}` is not legal for {}", game.role_names()[role]);
-        found.ok_or_else(|| OpeningError::Notation(why()))
+        let legal = game.legal_of(state, role);
+        let names: Vec<String> = legal.iter().map(|&mv| game.move_name(role, mv)).collect();
+        let found = find_move(&mv.to_string(), &game.role_names()[role], &names);
+        found.map(|index| legal[index]).map_err(OpeningError::notation)
     };
-    if game.is_terminal(state) {
-        return Err(OpeningError::Notation(format!("`{joint}` comes after the end of the game")));
-    }
     moves.iter().enumerate().map(parse_move).collect()
 }

@@ -6,11 +6,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use sternhalma_game::Limits;
-use sternhalma_gdl::{Reasoner, Rules};
+use sternhalma_gdl::{Reasoner, Rules, index_of_name};
 use sternhalma_mcts::SearchClock;
 use thiserror::Error;
 
-use super::message::place_of;
 use crate::Policy;
 use crate::policy::{PolicyAgent, PolicyGame, SearchTask};
 
@@ -146,7 +145,7 @@ pub(super) struct ReasonerEngine<G: Reasoner> {
 impl<G: Reasoner + PolicyGame> ReasonerEngine<G> {
     pub fn new(game: G, config: &EngineConfig) -> Result<ReasonerEngine<G>, String> {
         let roles = game.role_names();
-        let role = place_of(&config.role, roles);
+        let role = index_of_name(&config.role, roles);
         let role = role.ok_or_else(|| format!("no role {}: the roles are {}", config.role, roles.join(", ")))?;
         let mut agent = game.agent(&config.policy, role, config.seed);
         let state = game.initial();
@@ -161,7 +160,7 @@ impl<G: Reasoner + PolicyGame> ReasonerEngine<G> {
     /// Returns the move with a name, and whether it is legal.
     fn named(&self, role: usize, name: &str) -> Option<(G::Move, bool)> {
         let legal = self.game.legal_of(&self.state, role);
-        match place_of(name, &self.names_of(role, &legal)) {
+        match index_of_name(name, &self.names_of(role, &legal)) {
             Some(place) => Some((legal[place], true)),
             None => self.game.move_named(role, name).map(|mv| (mv, false)),
         }

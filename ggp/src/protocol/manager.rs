@@ -6,10 +6,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use rand::{RngExt, SeedableRng};
 use serde::Serialize;
 use sternhalma_game::Rng;
-use sternhalma_gdl::{Document, Reasoner, Renaming};
+use sternhalma_gdl::{Document, Reasoner, Renaming, index_of_name};
 use thiserror::Error;
 
-use super::message::{Message, place_of};
+use super::message::Message;
 
 /// The time beyond the play clock that a manager waits for a move.
 const GRACE: Duration = Duration::from_secs(1);
@@ -377,7 +377,7 @@ impl<G: Reasoner> MatchRunner<'_, G> {
             return Err((PlayerErrorKind::Unreadable, text));
         };
         let names: Vec<String> = legal.iter().map(|&mv| self.sent_name(&self.game.move_name(role, mv))).collect();
-        match place_of(&name.without_empty_parentheses().to_string(), &names) {
+        match index_of_name(&name.without_empty_parentheses().to_string(), &names) {
             Some(place) => Ok(legal[place]),
             None if is_busy(&text) => Err((PlayerErrorKind::Busy, text)),
             None => Err((PlayerErrorKind::Illegal, text)),

@@ -227,17 +227,6 @@ impl fmt::Display for Reply {
     }
 }
 
-/// Returns the index of a name among others: of the equal name, or of the only
-/// name that differs in case alone.
-pub(super) fn place_of(name: &str, names: &[String]) -> Option<usize> {
-    let exact = names.iter().position(|other| other == name);
-    exact.or_else(|| {
-        let mut alike = names.iter().enumerate().filter(|(_, other)| other.eq_ignore_ascii_case(name));
-        let first = alike.next();
-        first.filter(|_| alike.next().is_none()).map(|(place, _)| place)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -308,15 +297,6 @@ mod tests {
             let found = text.parse::<Message>().unwrap_err().to_string();
             assert!(found.starts_with(error), "{text}: {found}");
         }
-    }
-
-    #[test]
-    fn names_are_found_in_any_case_unless_two_are_alike() {
-        let names = ["White", "black", "BLACK"].map(str::to_string);
-        assert_eq!(place_of("white", &names), Some(0));
-        assert_eq!(place_of("BLACK", &names), Some(2));
-        assert_eq!(place_of("Black", &names), None);
-        assert_eq!(place_of("red", &names), None);
     }
 
     fn word() -> impl Strategy<Value = String> {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use sternhalma_ggp::gdl::{CheckOptions, Finding, Severity, check};
 use sternhalma_ggp::messages::{excerpt_around, shorten_quotes};
 
-use crate::args::rulesheet::read_rulesheet;
+use crate::args::rulesheet::{located, read_rulesheet};
 use crate::error::one_line;
 use crate::output::{self, CommandOutcome};
 use crate::values::count;
@@ -90,8 +90,7 @@ fn finding_json(finding: &Finding) -> Value {
 fn print_findings(file: &Path, text: &str, findings: &[Finding], errors: usize) -> Result<()> {
     let lines: Vec<&str> = text.lines().collect();
     for finding in findings {
-        let gap = if finding.place.is_some() { "" } else { " " };
-        output::print_line(&shorten_quotes(&format!("{}:{gap}{finding}", file.display())))?;
+        output::print_line(&shorten_quotes(&located(file, finding.place, finding)))?;
         if let Some(place) = finding.place
             && let Some(line) = lines.get(place.line as usize - 1)
         {

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use sternhalma_ggp::gdl::network::{Network, NetworkGame};
-use sternhalma_ggp::gdl::{Prover, Rules};
+use sternhalma_ggp::gdl::{Prover, Rules, index_of_name};
 
 use crate::args::rulesheet::read_rulesheet;
 
@@ -42,4 +42,9 @@ pub fn network(file: &Path) -> Result<NetworkGame> {
     let rules = rules(file)?;
     let network = Network::new(&rules).with_context(|| file.display().to_string())?;
     Ok(NetworkGame::new(network).with_rules(rules))
+}
+
+/// Returns the index of the role with a name.
+pub fn role_index(roles: &[String], name: &str) -> Result<usize> {
+    index_of_name(name, roles).with_context(|| format!("there is no role `{name}`; the roles are {}", roles.join(", ")))
 }

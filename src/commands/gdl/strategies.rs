@@ -10,7 +10,7 @@ use sternhalma_ggp::mcts::{MctsConfig, SearchClock, ToTheEnd, Uct};
 use sternhalma_ggp::policy::{PlayoutPolicy, SelectionPolicy};
 use sternhalma_ggp::{Game, Limits, Mcts, Policy, SearchStats};
 
-use super::rulesheet::rules;
+use super::rulesheet::{role_index, rules};
 use crate::output::{self, CommandOutcome};
 use crate::values::{count, policy};
 
@@ -85,10 +85,7 @@ pub fn run(args: &Args) -> Result<CommandOutcome> {
     let names = game.role_names();
     let role = match &args.role {
         None => game.turn(&state).acting(game.roles()).start,
-        Some(name) => match names.iter().position(|known| known == name) {
-            Some(role) => role,
-            None => bail!("there is no role `{name}`; the roles are {}", names.join(", ")),
-        },
+        Some(name) => role_index(names, name)?,
     };
     let playout = MiniPlayout::new(&game, role, Some(game.features()), config);
     let mut search = Mcts::new(Uct::new(c), playout, ToTheEnd, MctsConfig::default(), args.seed);

@@ -14,16 +14,16 @@ use sternhalma_engine::external::{ProgramCommand, ProtocolLog};
 use sternhalma_engine::{ChineseCheckers, Config, Distances, Filter, GameSetup, GameState, Roster, WeightsFiles};
 use sternhalma_ggp::arena::{
     ArenaError, Backend, Openings, Origin, RulesEngine, Schedule, Shard, Tournament, check_policies, rules_backend,
-    rulesheet_errors,
 };
 use sternhalma_ggp::gdl::Rulesheet;
 use sternhalma_ggp::{MemoryBudget, Policy};
 
 use crate::args::player::{load_distances, map_table, player_config, roster};
 use crate::args::rule_set::read_rules;
+use crate::args::rulesheet::playable_rulesheet;
 use crate::args::tournament::{GameSpec, OpeningsFile, PlannedTournament, PlayerEntry, PlayerKind, TournamentOptions};
 use crate::context::CommandContext;
-use crate::output::{counted, status};
+use crate::output::status;
 use crate::values::policy;
 
 /// A tournament whose options, rulesheet, players and budgets have been read and checked. What is large is not open yet.
@@ -59,13 +59,10 @@ pub fn resolve(options: TournamentOptions, shard: Option<Shard>) -> Result<Resol
     match game {
         GameSpec::Rules { path, engine, lenient } => {
             let text = read_rules(&path)?;
-            let sheet = Rulesheet::parse(&text).with_context(|| path.display().to_string())?;
             let policies: Vec<Policy> = players.iter().map(policy_of).collect::<Result<_>>()?;
             let schedule = spec.schedule()?;
             check_policies(&schedule, engine, &policies)?;
-            if !lenient {
-                refuse_invalid(&sheet).with_context(|| path.display().to_string())?;
-            }
+            let sheet = playable_rulesheet(&path, &text, lenient)?;
             let game = ResolvedGame::Rules { path, sheet, engine, policies };
             Ok(ResolvedTournament { game, schedule, openings })
         }
@@ -148,18 +145,6 @@ pub fn open(
     let program = format!("sternhalma {}", ctx.version);
     let tournament = Tournament::new(backend, schedule).map_err(|error| located(file.as_ref(), error))?;
     Ok(tournament.with_origin(Origin { program, machine_rate: machine_rate() }))
-}
-
-/// Refuses a rulesheet in which `gdl check` finds an error.
-fn refuse_invalid(sheet: &Rulesheet) -> Result<()> {
-    match &rulesheet_errors(sheet)[..] {
-        [] => Ok(()),
-        [error] => bail!("{error} --lenient plays the rulesheet despite the error"),
-        [error, rest @ ..] => bail!(
-            "{error} `gdl check` reports {} more; --lenient plays the rulesheet despite the errors",
-            counted(rest.len(), "error")
-        ),
-    }
 }
 
 /// Opens the players. In `schedule`, programs without a name of their own get the title with which they introduce

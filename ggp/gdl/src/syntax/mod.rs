@@ -16,7 +16,7 @@ pub(super) use dependencies::DependencyGraph;
 pub use diagnostics::{Code, Finding, Severity};
 
 pub use kif::{Document, Expr, ExprKind, KifError, MAX_DEPTH, MAX_TERM_LENGTH, Place};
-pub use names::find_name;
+pub use names::{IllegalMove, find_move, index_of_name};
 pub(super) use rules::{RELATIONS, has_error};
 pub use rules::{Rules, RulesError};
 pub use rulesheet::{Rulesheet, digest};
