@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use sternhalma_data::{Board, CellSet, Side};
 use sternhalma_engine::record::MoveInfo;
+use sternhalma_engine::ugi::UgiError;
 use sternhalma_engine::{Action, ChineseCheckers, Filter, GameHistory, GameSetup, Outcome, ugi};
 
 use super::command::PlayCommand;
@@ -271,11 +272,11 @@ impl<'a> PlaySession<'a> {
         };
         self.ensure_unfinished()?;
         if !self.history.legal().contains(&Some(mv)) {
-            // The same test as in other commands, for its message about sealed goals.
             let text = self.action_text(Some(mv));
-            let error = ugi::legal_action(self.history.rules(), self.history.state(), &text);
-            let sealed = error.err().map(|error| error.to_string()).filter(|error| error.contains("seals the goal"));
-            bail!(sealed.unwrap_or_else(|| format!("{text} is not legal here; `moves` lists the legal moves")));
+            match ugi::legal_action(self.history.rules(), self.history.state(), &text) {
+                Err(sealed @ UgiError::SealedGoal(_)) => bail!(sealed),
+                _ => bail!("{text} is not legal here; `moves` lists the legal moves"),
+            }
         }
         self.play(Some(mv), MoveInfo::default())
     }

@@ -97,6 +97,9 @@ pub enum UgiError {
     /// The command is malformed.
     #[error("{0}")]
     Malformed(String),
+    /// The rule set forbids a move because it seals the goal of the opponent.
+    #[error("{0}")]
+    SealedGoal(String),
 }
 
 impl UgiError {
@@ -274,9 +277,11 @@ pub fn legal_action(game: &ChineseCheckers, state: &GameState, text: &str) -> Re
     if legal.contains(&action) {
         return Ok(action);
     }
-    let reason = action.and_then(|mv| game.why_forbidden(state, mv));
-    let reason = reason.map_or(String::new(), |reason| format!(": {reason}"));
-    Err(malformed(format!("`{text}` is not legal for {} at ply {ply}{reason}", state.player())))
+    let illegal = format!("`{text}` is not legal for {} at ply {ply}", state.player());
+    Err(match action.and_then(|mv| game.why_forbidden(state, mv)) {
+        Some(reason) => UgiError::SealedGoal(format!("{illegal}: {reason}")),
+        None => malformed(illegal),
+    })
 }
 
 /// Returns the state that the arguments of `position` set up on the board of a
