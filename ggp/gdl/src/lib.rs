@@ -47,6 +47,7 @@
 struct Readme;
 
 mod check;
+mod fluents;
 mod games;
 mod ground;
 pub mod network;
@@ -57,6 +58,7 @@ mod syntax;
 mod trace;
 
 pub use check::{CheckOptions, InvalidRulesheet, check};
+pub use fluents::FluentDomains;
 pub use games::{BuiltInGame, GAMES, read_rulesheet};
 pub use ground::{GroundBound, GroundError};
 pub use prover::{Prover, ProverError, ProverGame, ProverGameState, ProverLimits, ProverState, RandomMatch, TermId};
