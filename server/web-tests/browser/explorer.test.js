@@ -107,7 +107,7 @@ test("heat maps, lines and upper bounds are shown", async () => {
   await page.locator(".line-moves").waitFor();
   const moves = await page.locator(".line-moves li").count();
   assert.equal(await distance(page), `≤ ${moves}`);
-  await page.locator('[data-key="overlay-heat"]').check({ force: true });
+  await page.locator('[data-key="solo-overlay-heat"]').check({ force: true });
   const [own] = Object.keys(await pieces(page));
   await press(page, own);
   await until(async () => (await cells(page, ".heat")).length > 10, "the heat map");

@@ -1,7 +1,7 @@
 /** What searches and tables say about the moves of a game. */
 
 import { parsePosition } from "./notation.js";
-import { count, valueFor, valueHeight, valueText } from "./text.js";
+import { count, resultValue, valueFor, valueHeight, valueText } from "./text.js";
 import { other } from "./geometry.js";
 
 /**
@@ -76,9 +76,7 @@ export class Evaluations {
    */
   valueOf(node) {
     const result = this.session.result(node);
-    if (result === "draw") return { kind: "lead", value: 0 };
-    if (result) return { kind: result === parsePosition(node.position).player ? "won" : "lost", value: 0 };
-    return this.found.get(node)?.value ?? null;
+    return result ? resultValue(result, parsePosition(node.position).player) : (this.found.get(node)?.value ?? null);
   }
 
   /**

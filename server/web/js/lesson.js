@@ -4,7 +4,7 @@ import { api, isAbort } from "./api.js";
 import { announce, button, h, refill } from "./dom.js";
 import { signOf } from "./evaluations.js";
 import { sideOf, spokenSign } from "./review-panel.js";
-import { count, valueFor, valueText } from "./text.js";
+import { count, resultValue, valueFor, valueText } from "./text.js";
 
 /**
  * @typedef {import("./evaluations.js").Evaluations} Evaluations
@@ -146,10 +146,7 @@ export class Lesson {
     const next = session.tree.after(this.task, move);
     const { result } = await session.ask(next);
     signal.throwIfAborted();
-    if (result)
-      return result === "draw"
-        ? { kind: "lead", value: 0 }
-        : { kind: result === sideOf(this.node) ? "won" : "lost", value: 0 };
+    if (result) return resultValue(result, sideOf(this.node));
     const { player, nodes } = this.search;
     const info = await api.analyse(game, { player, rules: session.rules, nodes }, () => {}, signal);
     return valueFor(info.value, "o", "x");

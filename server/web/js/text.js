@@ -68,6 +68,16 @@ export function valueFor(value, player, side) {
 }
 
 /**
+ * Returns the value of a finished game for a side.
+ * @param {Result} result
+ * @param {Side} side
+ * @returns {Value}
+ */
+export function resultValue(result, side) {
+  return result === "draw" ? { kind: "lead", value: 0 } : { kind: result === side ? "won" : "lost", value: 0 };
+}
+
+/**
  * Returns a value as a short text.
  * @param {Value | null | undefined} value
  */

@@ -2,6 +2,7 @@
 
 import { home } from "../geometry.js";
 import { announce, button, choice, fill, h, panel, refill } from "../dom.js";
+import { segments } from "../forms.js";
 import { showMoves } from "../moves-panel.js";
 import { parseArmy, parsePosition, army, unrank } from "../notation.js";
 import { Solo } from "../solo.js";
@@ -159,17 +160,6 @@ export class DistancesView {
       "data-name": "distance",
       "data-key": "distance",
     });
-    const radios = OVERLAYS.map(([value, label]) => {
-      const input = h("input", {
-        type: "radio",
-        name: "solo-overlay",
-        value,
-        "data-key": `overlay-${value}`,
-        change: () => this.setOverlay(value),
-      });
-      input.checked = this.overlay === value;
-      return h("label", {}, input, h("span", {}, label));
-    });
     fill(
       this.tools,
       h(
@@ -202,7 +192,7 @@ export class DistancesView {
         h("label.field", {}, h("span", {}, "Random state at distance"), distance),
         h("button", { type: "submit", "data-action": "random" }, h("span", {}, "Draw")),
       ),
-      h("fieldset.segments", {}, h("legend", {}, "On the board"), ...radios),
+      segments("On the board", "solo-overlay", OVERLAYS, this.overlay, (value) => this.setOverlay(value)),
       h(
         "div.row-actions",
         {},

@@ -1,8 +1,9 @@
 /** Play: a game between people and players of the program. */
 
 import { api, delay, isAbort } from "../api.js";
-import { SIZES, mostPieces, other } from "../geometry.js";
+import { other } from "../geometry.js";
 import { announce, button, choice, fill, h, panel, refill, toggle } from "../dom.js";
+import { boardChoice, chosenRules, rulesChoice, segmentLabels, segments } from "../forms.js";
 import { ruleLink } from "../howto.js";
 import { showGame } from "../movelist.js";
 import { showMoves } from "../moves-panel.js";
@@ -131,28 +132,21 @@ export class PlayView {
   /** @param {Partial<PlayView["settings"]>} change */
   change(change) {
     Object.assign(this.settings, change);
-    this.settings.pieces = Math.min(this.settings.pieces, mostPieces(this.settings.size));
     save("play", this.settings);
     this.stop();
     this.drawSetup();
     this.app.session.changed();
   }
 
-  /** The rule sets that can be chosen, the newest first. */
-  choices() {
-    return this.app.session.ruleSets.filter(({ current }) => current);
-  }
-
-  /** The name of the chosen rule set, or of the newest one. */
-  rules() {
-    const choices = this.choices().map(({ name }) => name);
-    return choices.find((name) => name === this.settings.rules) ?? choices[0] ?? "paper";
+  /** The chosen rule set, or the newest one. */
+  get rules() {
+    return chosenRules(this.app.session.ruleSets, this.settings.rules);
   }
 
   newGame() {
     const { size, pieces, who } = this.settings;
     const tree = new Tree(printPosition(initial(size, pieces)));
-    tree.rules = parseRules(this.rules(), this.app.session.ruleSets);
+    tree.rules = parseRules(this.rules?.name ?? "paper", this.app.session.ruleSets);
     tree.setTag("Event", "a game in the browser");
     tree.setTag("PlayerX", this.nameOf("x"));
     tree.setTag("PlayerO", this.nameOf("o"));
@@ -168,11 +162,6 @@ export class PlayView {
 
   drawSetup() {
     const { settings: now } = this;
-    const seats = SEATS.map(([value, text]) => {
-      const input = h("input", { type: "radio", name: "who", value, change: () => this.change({ who: value }) });
-      input.checked = now.who === value;
-      return h("label", {}, input, h("span", {}, text));
-    });
     const players = /** @type {[string, string][]} */ (
       this.app.players.map(({ name, about }) => [name, about ? `${name} – ${about}` : name])
     );
@@ -199,41 +188,28 @@ export class PlayView {
         }),
       );
     };
-    const games = GAMES.map(([pieces, text]) => {
-      const change = () => this.change({ size: SIDE, pieces });
-      const input = h("input", { type: "radio", name: "game", value: pieces, "data-key": `game-${pieces}`, change });
-      input.checked = now.size === SIDE && now.pieces === pieces;
-      return h("label", {}, input, h("span", {}, text));
-    });
-    const sizes = /** @type {[string, string][]} */ (SIZES.map((size) => [`${size}`, `${size} × ${size}`]));
-    const counts = /** @type {[string, string][]} */ (
-      Array.from({ length: mostPieces(now.size) }, (_, at) => [`${at + 1}`, `${at + 1}`])
-    );
     fill(
       this.setup,
-      h("fieldset.segments.four", {}, h("legend", {}, "Players"), ...seats),
+      h(
+        "fieldset.segments.four",
+        {},
+        h("legend", {}, "Players"),
+        ...segmentLabels("who", SEATS, now.who, (who) => this.change({ who })),
+      ),
       engine("x"),
       engine("o"),
-      h("fieldset.segments", {}, h("legend", {}, "Game"), ...games),
-      h(
-        "div.pair",
-        {},
-        choice("Board", sizes, `${now.size}`, (value) => this.change({ size: Number(value) }), { "data-name": "size" }),
-        choice("Pieces", counts, `${now.pieces}`, (value) => this.change({ pieces: Number(value) }), {
-          "data-name": "pieces",
-        }),
+      segments("Game", "game", GAMES, now.size === SIDE ? now.pieces : null, (pieces) =>
+        this.change({ size: SIDE, pieces }),
       ),
-      choice(
-        "Rules",
-        this.choices().map(({ name, about }) => [name, about]),
-        this.rules(),
-        (value) => this.change({ rules: value }),
-        { "data-name": "rules", "aria-describedby": "about-rules" },
-      ),
+      boardChoice(now, (board) => this.change(board)),
+      rulesChoice(this.app.session.ruleSets, now.rules, (rules) => this.change({ rules }), {
+        "data-name": "rules",
+        "aria-describedby": "about-rules",
+      }),
       h(
         "p.note",
         { id: "about-rules" },
-        `${this.choices().find(({ name }) => name === this.rules())?.explanation ?? ""} `,
+        `${this.rules?.explanation ?? ""} `,
         ruleLink(this.app.howto, "The rule in a picture", "forbidden"),
       ),
       button("New game", () => this.newGame(), {
