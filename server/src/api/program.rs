@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use serde::Serialize;
 use sternhalma_engine::Level;
+use sternhalma_ggp::arena::MOVE_NODES;
 use sternhalma_ggp::policy::NAMED_POLICIES;
 use utoipa::ToSchema;
 
@@ -35,6 +36,9 @@ pub struct Players {
     players: Vec<NamedRow>,
     /// The node expansions per move of the levels, from level 1.
     levels: Vec<u64>,
+    /// The node expansions of a search without limits.
+    #[schema(minimum = 1)]
+    nodes: u64,
     /// The rule sets of Chinese Checkers, the newest first.
     rules: Vec<RulesRow>,
     /// The losses from which moves are marked.
@@ -59,6 +63,7 @@ pub async fn players(State(app): State<Arc<App>>, Query(NoParams {}): Query<NoPa
     Json(Players {
         players: roster.names().map(|name| row(name, roster.about(name))).collect(),
         levels: (1..=Level::HIGHEST).flat_map(Level::try_from).map(Level::nodes).collect(),
+        nodes: MOVE_NODES,
         rules: RulesRow::all(),
         marks: MarkLimitsRow::new(),
         policies: NAMED_POLICIES.iter().map(|policy| row(policy.name, Some(policy.about))).collect(),

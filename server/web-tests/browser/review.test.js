@@ -19,12 +19,16 @@ const SHOTS = process.env.STERNHALMA_SCREENSHOTS;
 const MOVES = "a2-a3,e4-e3,a3-a2,e5-e4,a2-a3,d5-d4,a3-a2";
 const LINK = `#position=3oo/4o/5/x4/xx3_x_0&rules=blocked-goal-2&moves=${MOVES}`;
 
+/** The limit per position, below the default. */
+const NODES = "20000";
+
 /**
  * Opens the game, and searches all of it.
  * @param {import("playwright-core").BrowserContextOptions} [options]
  */
 async function searched(options) {
   const page = await here.open(LINK, options);
+  await page.locator('[data-name="game-nodes"]').selectOption(NODES);
   await page.locator('[data-action="search-game"]').click();
   await page.locator(".side-summary").nth(1).waitFor();
   return page;
@@ -63,7 +67,7 @@ test("a searched game has the summary that the program prints", async () => {
   const file = join(here.folder, "review.shg");
   writeFileSync(file, record);
   const table = join(here.folder, "5x5-3.sht");
-  const printed = sternhalma(["analyse", "--game", file, "--nodes", "20000", "--table", table, "--quiet"]);
+  const printed = sternhalma(["analyse", "--game", file, "--nodes", NODES, "--table", table, "--quiet"]);
   const expected = printed.split("\n").slice(-2);
   const shown = await page.locator(".side-summary span").allInnerTexts();
   assert.deepEqual(
@@ -72,6 +76,18 @@ test("a searched game has the summary that the program prints", async () => {
   );
   assert.match(expected[0], /[1-9]\d* (inaccurac|mistake|blunder)/, "x has marked moves");
   await shot(page, "summary");
+  await page.context().close();
+});
+
+test("the limit per position is that of the program, and is kept", async () => {
+  const page = await here.open(LINK);
+  const limit = page.locator('[data-name="game-nodes"]');
+  assert.equal(await limit.inputValue(), "100000");
+
+  await limit.selectOption(NODES);
+  await page.reload();
+  await limit.waitFor();
+  assert.equal(await limit.inputValue(), NODES);
   await page.context().close();
 });
 

@@ -40,6 +40,8 @@ export class App extends Shell {
     this.players = [{ name: "sternhalma", about: null }];
     /** The node expansions per move of the levels, from level 1. @type {number[]} */
     this.levels = [];
+    /** The node expansions of a search without limits. */
+    this.nodes = 0;
     /** The policies of rulesheets. @type {Player[]} */
     this.policies = [];
     this.facts = api;
@@ -111,8 +113,8 @@ export class App extends Shell {
   /** Returns whether the server answered. */
   async refreshPlayers() {
     try {
-      const { players, levels, rules, marks, policies } = await api.players();
-      [this.players, this.levels, this.policies] = [players, levels, policies];
+      const { players, levels, nodes, rules, marks, policies } = await api.players();
+      [this.players, this.levels, this.nodes, this.policies] = [players, levels, nodes, policies];
       this.evaluations.limits = marks;
       this.session.ruleSets = rules;
       this.update();

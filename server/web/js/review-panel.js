@@ -16,6 +16,9 @@ import { count } from "./text.js";
  * @property {Evaluations} evaluations
  */
 
+/** What the mean loss is. */
+const LOSS = "A move loses what the best move promised more. A move that turns out better than that loses nothing.";
+
 /** @type {Side[]} */
 export const SIDES = ["x", "o"];
 
@@ -137,7 +140,7 @@ export function summaryText({ moves, counts, meanLoss }) {
 function summaryRow(side, name, found) {
   return h(
     "p.side-summary",
-    { "data-side": side },
+    { "data-side": side, title: found.meanLoss === null ? null : LOSS },
     sideBadge(side),
     h("span", {}, h("strong", {}, name), ": ", summaryText(found)),
   );

@@ -2,6 +2,7 @@
 
 import { api, isAbort } from "../api.js";
 import { announce, button, choice, fill, h, notify, panel, refill, toggle } from "../dom.js";
+import { segmentLabels } from "../forms.js";
 import { GameGraph } from "../graph.js";
 import { showLine } from "../lines.js";
 import { LiveSearch } from "../live.js";
@@ -23,8 +24,8 @@ import { showOffer } from "../build-card.js";
 
 /** The limits of the live search that can be chosen. */
 const DEPTHS = [10000, 100000, 1000000, 10000000];
-/** The node expansions per position when a whole game is searched. */
-const GAME_NODES = 20000;
+/** The limits per position of the search of a whole game that can be chosen, beside the default of the server. */
+const GAME_DEPTHS = [20000, 1000000];
 
 /** @type {[Overlay, string][]} */
 const OVERLAYS = [
@@ -45,6 +46,7 @@ export class AnalyseView {
       player: "sternhalma",
       lines: 3,
       nodes: 1000000,
+      gameNodes: 0,
       overlay: "change",
     });
     this.live = new LiveSearch(() => this.found());
@@ -167,17 +169,13 @@ export class AnalyseView {
       ),
     );
     this.drawn = this.app.players;
-    const radios = OVERLAYS.map(([value, text]) => {
-      const input = h("input", {
-        type: "radio",
-        name: "overlay",
-        value,
-        change: () => this.change({ overlay: value }),
-      });
-      input.checked = now.overlay === value;
-      return h("label", {}, input, h("span", {}, text));
-    });
-    fill(this.overlays, h("legend", {}, "Distances on the board"), ...radios);
+    fill(
+      this.overlays,
+      h("legend", {}, "Distances on the board"),
+      ...segmentLabels("overlay", OVERLAYS, /** @type {Overlay} */ (now.overlay), (overlay) =>
+        this.change({ overlay }),
+      ),
+    );
   }
 
   fileTools() {
@@ -275,7 +273,7 @@ export class AnalyseView {
     if (nodes.length === 0) return;
     this.live.stop();
     app.stage.turn(side);
-    const search = { player: this.settings.player, nodes: GAME_NODES };
+    const search = { player: this.settings.player, nodes: this.gameNodes };
     this.lesson = new Lesson(app, nodes, search, () => {
       this.lesson = null;
       // The lesson has spoken last.
@@ -302,15 +300,26 @@ export class AnalyseView {
     const line = tree.shownLine();
     this.graph.show(session, evaluations);
     this.askFor(line);
-    refill(this.whole_button, [line.length < 2, this.whole !== null, this.progress], () => [
+    const isSearching = this.whole !== null;
+    const limits = [...GAME_DEPTHS, this.app.nodes].sort((a, b) => a - b);
+    refill(this.whole_button, [line.length < 2, isSearching, this.progress, limits, this.gameNodes], () => [
       line.length < 2
         ? null
-        : button(this.whole ? "Stop" : "Search the whole game", () => this.searchGame(), {
-            icon: this.whole ? "close" : "chart",
+        : button(isSearching ? "Stop" : "Search the whole game", () => this.searchGame(), {
+            icon: isSearching ? "close" : "chart",
             "data-action": "search-game",
             "data-key": "search-game",
           }),
       this.progress ? h("span.note", {}, this.progress) : null,
+      line.length < 2 || isSearching
+        ? null
+        : choice(
+            "States per position",
+            limits.map((nodes) => [`${nodes}`, shortCount(nodes)]),
+            `${this.gameNodes}`,
+            (value) => this.change({ gameNodes: Number(value) }),
+            { "data-name": "game-nodes", "data-key": "game-nodes" },
+          ),
     ]);
     const branch = node.parent !== null;
     refill(this.tools, [branch, node.isMain()], () => [
@@ -319,6 +328,11 @@ export class AnalyseView {
         : null,
       branch ? button("Delete from here", () => this.remove(), { icon: "trash", "data-action": "delete" }) : null,
     ]);
+  }
+
+  /** The node expansions per position when a whole game is searched. */
+  get gameNodes() {
+    return this.settings.gameNodes || this.app.nodes;
   }
 
   promote() {
@@ -422,6 +436,7 @@ export class AnalyseView {
     if (this.whole) return this.whole.abort();
     const { session, evaluations } = this.app;
     const line = session.tree.shownLine();
+    const nodes = this.gameNodes;
     this.whole = new AbortController();
     this.live.stop();
     try {
@@ -432,7 +447,7 @@ export class AnalyseView {
         if (facts.result || session.result(node)) continue;
         const info = await api.analyse(
           node.game(),
-          { player: this.settings.player, rules: session.rules, nodes: GAME_NODES },
+          { player: this.settings.player, rules: session.rules, nodes },
           () => {},
           this.whole.signal,
         );
