@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use sternhalma_builder::BuilderError;
 use sternhalma_data::{BoardError, NotationError, TableError};
+use sternhalma_engine::ugi::UgiError;
 use sternhalma_ggp::messages::shorten_quotes;
 use utoipa::ToSchema;
 
@@ -16,11 +17,76 @@ use crate::answer;
 #[error("{message}")]
 pub struct ApiError {
     status: StatusCode,
+    code: ErrorCode,
     message: String,
     /// The seconds after which the request may succeed.
     retry_after: Option<u32>,
     /// The methods that the path has.
     allowed: Option<String>,
+}
+
+/// The kind of an error, by which programs decide. A kind keeps its name and its meaning; messages may change.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ErrorCode {
+    /// The request is wrong in itself.
+    Invalid,
+    /// The text is no legal move.
+    IllegalMove,
+    /// The move seals the goal of the opponent.
+    SealedGoal,
+    /// The rulesheet has errors or cannot be played.
+    InvalidRulesheet,
+    /// The server does not do this for other machines.
+    Forbidden,
+    /// The header `Host` has a name that is not allowed.
+    UnknownHost,
+    /// The request comes from another web site.
+    OtherSite,
+    /// The token is missing.
+    NoToken,
+    /// The seat is not one of the game.
+    NoSeat,
+    /// There is no such thing.
+    Missing,
+    /// The server does not have this game, or has it no longer.
+    UnknownGame,
+    /// The path does not have this method.
+    Method,
+    /// The body did not arrive in time.
+    Timeout,
+    /// The request contradicts the present state.
+    Conflict,
+    /// The game is over.
+    GameOver,
+    /// The request is too large.
+    TooLarge,
+    /// The body has another content type.
+    MediaType,
+    /// A file is damaged, or the server has an error.
+    Internal,
+    /// The same request may succeed later.
+    Busy,
+    /// The machine lacks memory or disk space.
+    Resources,
+}
+
+impl ErrorCode {
+    /// Returns the code of errors with a status that have no more specific one.
+    fn of(status: StatusCode) -> ErrorCode {
+        match status {
+            StatusCode::FORBIDDEN => ErrorCode::Forbidden,
+            StatusCode::NOT_FOUND => ErrorCode::Missing,
+            StatusCode::METHOD_NOT_ALLOWED => ErrorCode::Method,
+            StatusCode::REQUEST_TIMEOUT => ErrorCode::Timeout,
+            StatusCode::CONFLICT => ErrorCode::Conflict,
+            StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => ErrorCode::TooLarge,
+            StatusCode::UNSUPPORTED_MEDIA_TYPE => ErrorCode::MediaType,
+            StatusCode::SERVICE_UNAVAILABLE => ErrorCode::Busy,
+            status if status.is_server_error() => ErrorCode::Internal,
+            _ => ErrorCode::Invalid,
+        }
+    }
 }
 
 /// The body of an answer without the requested value.
@@ -29,6 +95,7 @@ pub struct ApiError {
 pub struct ErrorBody<'a> {
     /// One line.
     error: &'a str,
+    code: ErrorCode,
 }
 
 impl ApiError {
@@ -36,10 +103,23 @@ impl ApiError {
     pub fn new(status: StatusCode, message: impl ToString) -> ApiError {
         ApiError {
             status,
+            code: ErrorCode::of(status),
             message: shorten_quotes(&message.to_string()).replace(char::is_control, " "),
             retry_after: None,
             allowed: None,
         }
+    }
+
+    /// Returns the error with a code that is more specific than its status.
+    #[must_use]
+    pub fn with_code(self, code: ErrorCode) -> ApiError {
+        ApiError { code, ..self }
+    }
+
+    /// Returns the error with another message.
+    #[must_use]
+    pub fn with_message(self, message: impl ToString) -> ApiError {
+        ApiError { message: ApiError::new(self.status, message).message, ..self }
     }
 
     /// Creates the error for a request that is wrong in itself.
@@ -69,7 +149,7 @@ impl ApiError {
 
     /// Creates the error for a request that the machine cannot fulfil.
     pub fn unavailable(message: impl ToString) -> ApiError {
-        ApiError::new(StatusCode::SERVICE_UNAVAILABLE, message)
+        ApiError::new(StatusCode::SERVICE_UNAVAILABLE, message).with_code(ErrorCode::Resources)
     }
 
     /// Creates the error for a request that is larger than allowed.
@@ -96,7 +176,7 @@ impl ApiError {
 
     /// Returns the body of the answer.
     pub fn body(&self) -> ErrorBody<'_> {
-        ErrorBody { error: &self.message }
+        ErrorBody { error: &self.message, code: self.code }
     }
 }
 
@@ -126,6 +206,14 @@ impl From<BoardError> for ApiError {
     }
 }
 
+impl From<UgiError> for ApiError {
+    fn from(error: UgiError) -> ApiError {
+        let code =
+            if matches!(error, UgiError::SealedGoal(_)) { ErrorCode::SealedGoal } else { ErrorCode::IllegalMove };
+        ApiError::invalid(error).with_code(code)
+    }
+}
+
 impl From<TableError> for ApiError {
     fn from(error: TableError) -> ApiError {
         match error {
@@ -143,6 +231,25 @@ impl From<BuilderError> for ApiError {
                 ApiError::unavailable(error)
             }
             _ => ApiError::failure(&error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use utoipa::PartialSchema;
+
+    use super::*;
+
+    #[test]
+    fn the_reference_lists_every_code() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference/http.md");
+        let page = std::fs::read_to_string(path).unwrap();
+        let schema = serde_json::to_value(ErrorCode::schema()).unwrap();
+        let variants = schema["enum"].as_array().or(schema["oneOf"].as_array()).unwrap();
+        let name = |variant: &serde_json::Value| variant.as_str().or(variant["enum"][0].as_str()).unwrap().to_owned();
+        for code in variants.iter().map(name) {
+            assert!(page.contains(&format!("| `{code}` |")), "{code}");
         }
     }
 }

@@ -48,7 +48,7 @@ impl Placed {
     /// # Errors
     /// If the move is not legal.
     pub fn play(&mut self, text: &str) -> Result<Action, ApiError> {
-        self.history.play_text(text).map_err(ApiError::invalid)
+        Ok(self.history.play_text(text)?)
     }
 
     /// Returns the rules.

@@ -11,7 +11,7 @@ use sternhalma_engine::{ChineseCheckers, Filter, GameHistory, GameSetup, Outcome
 use tokio::sync::watch;
 use utoipa::ToSchema;
 
-use crate::error::ApiError;
+use crate::error::{ApiError, ErrorCode};
 use crate::facts::result_text;
 use crate::openapi;
 use crate::secret::{Secret, random_name};
@@ -278,14 +278,17 @@ impl LiveGame {
     /// Returns the side of a player.
     fn side_of(&self, seat: &str) -> Result<Side, ApiError> {
         let is_of = |side: &Side| self.seats[*side as usize].as_ref().is_some_and(|secret| secret.is(seat));
-        let unknown = || ApiError::forbidden("the seat is not one of this game; only its players may move");
+        let unknown = || {
+            let message = "the seat is not one of this game; only its players may move";
+            ApiError::forbidden(message).with_code(ErrorCode::NoSeat)
+        };
         Side::BOTH.into_iter().find(is_of).ok_or_else(unknown)
     }
 
     fn check_running(&self) -> Result<(), ApiError> {
         match self.history.outcome() {
             None => Ok(()),
-            Some(_) => Err(ApiError::conflict("the game is over")),
+            Some(_) => Err(ApiError::conflict("the game is over").with_code(ErrorCode::GameOver)),
         }
     }
 
@@ -304,7 +307,7 @@ impl LiveGame {
         if player != side {
             return Err(ApiError::conflict(format!("it is the turn of {player}")));
         }
-        self.history.play_text(mv).map_err(ApiError::invalid)?;
+        self.history.play_text(mv)?;
         Ok(true)
     }
 
@@ -343,7 +346,11 @@ impl LiveGame {
 }
 
 fn find<'a>(games: &'a mut HashMap<String, LiveGame>, name: &str) -> Result<&'a mut LiveGame, ApiError> {
-    let missing = || ApiError::missing("there is no such game; a game without moves is forgotten after some time");
+    let missing = || {
+        let message = "the server does not have this game: it keeps games in memory, until it stops or a game has no \
+                       move for a day";
+        ApiError::missing(message).with_code(ErrorCode::UnknownGame)
+    };
     games.get_mut(name).ok_or_else(missing)
 }
 

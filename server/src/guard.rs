@@ -13,8 +13,9 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::error::ApiError;
+use crate::error::{ApiError, ErrorCode};
 use crate::hosts::{HostName, other_hosts};
+use crate::options::ServerOptions;
 use crate::secret::Secret;
 
 /// The longest head of a request, in bytes. The longest query is that of an analysis after many moves.
@@ -37,6 +38,8 @@ pub struct Guard {
     listening: SocketAddr,
     /// Further names in the header `Host`, such as that of a proxy.
     allowed: Vec<HostName>,
+    /// The option by which a user allows a name.
+    host_option: Option<String>,
     /// The secret that requests must contain if other machines can connect.
     token: Option<Secret>,
 }
@@ -44,9 +47,11 @@ pub struct Guard {
 impl Guard {
     /// Creates the guard of a server that listens on an address. Draws a token if the address is not that
     /// of the machine itself.
-    pub fn new(bound: HostName, listening: SocketAddr, allowed: Vec<HostName>) -> Guard {
+    pub fn new(options: &ServerOptions, listening: SocketAddr) -> Guard {
+        let ServerOptions { bind, allowed_hosts, host_option, .. } = options.clone();
         let is_local = listening.ip().to_canonical().is_loopback();
-        Guard { bound, listening, allowed, token: (!is_local).then(Secret::draw) }
+        let token = (!is_local).then(Secret::draw);
+        Guard { bound: bind, listening, allowed: allowed_hosts, host_option, token }
     }
 
     /// Returns the token, if requests need one.
@@ -81,13 +86,17 @@ impl Guard {
         let (Some(host), None) = (hosts.next(), hosts.next()) else {
             return Err(ApiError::invalid("expected one header `Host`"));
         };
-        let host = host.to_str().ok().and_then(HostName::of_authority);
-        if host.is_some_and(|host| self.is_own(&host)) {
+        let name = host.to_str().ok().and_then(HostName::of_authority);
+        if name.as_ref().is_some_and(|name| self.is_own(name)) {
             return Ok(());
         }
-        let message = "the header `Host` is not the name of this server; use the address that it printed, or allow the \
-                       name when the server is started";
-        Err(ApiError::forbidden(message))
+        let given = String::from_utf8_lossy(host.as_bytes());
+        let option = name.zip(self.host_option.as_ref());
+        let allow = option.map_or_else(String::new, |(name, option)| format!(", or start it with `{option} {name}`"));
+        let message = format!(
+            "the header `Host` has `{given}`, not a name of this server; use the address that it printed{allow}"
+        );
+        Err(ApiError::forbidden(message).with_code(ErrorCode::UnknownHost))
     }
 
     fn is_own(&self, host: &HostName) -> bool {
@@ -129,8 +138,10 @@ impl Guard {
 
     /// Checks that a request to the interface does not come from the page of another site.
     fn check_site(&self, headers: &HeaderMap) -> Result<(), ApiError> {
-        let refused =
-            || ApiError::forbidden("the interface answers only its own page and programs, not other web sites");
+        let refused = || {
+            let message = "the interface answers only its own page and programs, not other web sites";
+            ApiError::forbidden(message).with_code(ErrorCode::OtherSite)
+        };
         // A browser sends each of them at most once. Several values could be read differently elsewhere.
         if [SEC_FETCH_SITE, ORIGIN].iter().any(|name| headers.get_all(name).iter().count() > 1) {
             return Err(refused());
@@ -156,7 +167,10 @@ impl Guard {
 
     /// Returns the answer to a request that the server does not accept: an error, or the cookie with the token.
     fn refusal(&self, request: &Request) -> Option<Response> {
-        let refused = || ApiError::forbidden("the token is missing; use the address that the server printed");
+        let refused = || {
+            let message = "the token is missing; use the address that the server printed";
+            ApiError::forbidden(message).with_code(ErrorCode::NoToken)
+        };
         match self.check(request) {
             Err(error) => Some(error.into_response()),
             Ok(()) if self.has_token(request.headers()) => None,
@@ -203,8 +217,9 @@ mod tests {
     use super::*;
 
     fn guard_of(bound: &str, address: &str, allowed: &[&str]) -> Guard {
-        let allowed = allowed.iter().map(|name| name.parse().unwrap()).collect();
-        Guard::new(bound.parse().unwrap(), SocketAddr::new(address.parse().unwrap(), 80), allowed)
+        let allowed_hosts = allowed.iter().map(|name| name.parse().unwrap()).collect();
+        let options = ServerOptions { bind: bound.parse().unwrap(), allowed_hosts, ..ServerOptions::new("") };
+        Guard::new(&options, SocketAddr::new(address.parse().unwrap(), 80))
     }
 
     #[test]

@@ -8,7 +8,7 @@ use utoipa::openapi::{Content, Ref, RefOr, Response, ResponseBuilder};
 use utoipa::{IntoResponses, OpenApi, PartialSchema, ToSchema};
 
 use crate::answer::JSON;
-use crate::error::ErrorBody;
+use crate::error::{ErrorBody, ErrorCode};
 
 /// The statuses that answers share, with the names and the descriptions of their answers in the document.
 const SHARED: [(u16, &str, &str); 10] = [
@@ -40,7 +40,7 @@ const OF_BODIES: [u16; 3] = [408, 413, 415];
     info(title = "Sternhalma", description = "Distances, players and game records of Chinese Checkers."),
     // Relative to the address of the document, since a proxy may serve the interface under a path of its own.
     servers((url = "..")),
-    components(schemas(ErrorBody))
+    components(schemas(ErrorBody, ErrorCode))
 )]
 struct Interface;
 

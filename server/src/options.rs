@@ -22,6 +22,8 @@ pub struct ServerOptions {
     pub port: u16,
     /// The names besides those of the server that the header `Host` may have, such as that of a proxy.
     pub allowed_hosts: Vec<HostName>,
+    /// The option of the command by which a user allows such a name, for the error about another one.
+    pub host_option: Option<String>,
     /// The directory of the tables.
     pub tables: TablesDir,
     /// The directory of the logs of tournaments, if there is one.
@@ -100,6 +102,7 @@ impl ServerOptions {
             bind: HostName::from(IpAddr::from(Ipv4Addr::LOCALHOST)),
             port: 0,
             allowed_hosts: Vec::new(),
+            host_option: None,
             tables: TablesDir::new(tables),
             logs: None,
             rulesheets: None,

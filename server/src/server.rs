@@ -40,7 +40,7 @@ const STOP_TIME: Duration = Duration::from_secs(5);
 
 /// The answer to connections while every connection is in use.
 const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\n\
-content-length: 39\r\nconnection: close\r\n\r\n{\"error\":\"too many requests at a time\"}";
+content-length: 53\r\nconnection: close\r\n\r\n{\"error\":\"too many requests at a time\",\"code\":\"busy\"}";
 
 /// The reason why a server cannot start.
 #[derive(Debug, Error)]
@@ -89,7 +89,7 @@ impl Server {
         let refused = |source| BindError::Address { bind: bind.clone(), port, source };
         let listener = runtime.block_on(TcpListener::bind(format!("{bind}:{port}"))).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
-        let guard = Arc::new(Guard::new(options.bind.clone(), address, options.allowed_hosts.clone()));
+        let guard = Arc::new(Guard::new(&options, address));
         let app =
             Arc::new(App::new(&options, guard.clone()).map_err(|error| BindError::Threads(io::Error::other(error)))?);
         let router = router(&options, &app, &guard);

@@ -54,6 +54,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         bind: args.bind.clone(),
         port: args.port,
         allowed_hosts: args.allowed_hosts.clone(),
+        host_option: Some("--allow-host".to_owned()),
         tables: ctx.tables.directory()?,
         logs: args.logs.clone(),
         rulesheets: args.rulesheets.clone(),

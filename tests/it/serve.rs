@@ -68,6 +68,7 @@ fn names_of_proxies_are_allowed() {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+        assert_eq!(answer.contains("`--allow-host example.org`"), status == 403, "{answer}");
     }
     assert!(signal("-INT", session.id()));
     session.finish();

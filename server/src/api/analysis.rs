@@ -21,7 +21,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::answer::{event, events};
 use crate::app::App;
 use crate::connections::Connection;
-use crate::error::ApiError;
+use crate::error::{ApiError, ErrorCode};
 use crate::extract::Query;
 use crate::facts::{self, Placed};
 use crate::openapi;
@@ -110,7 +110,7 @@ impl AnalysisParams {
         }
         match placed.history.outcome() {
             None => Ok(placed),
-            Some(_) => Err(ApiError::invalid("the game is over")),
+            Some(_) => Err(ApiError::invalid("the game is over").with_code(ErrorCode::GameOver)),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use sternhalma_engine::board_of;
-use sternhalma_engine::record::{AnnotatedGame, JsonGame};
+use sternhalma_engine::record::{AnnotatedGame, JsonGame, JsonGameError, RecordError, RecordFault};
 use utoipa::ToSchema;
 
 use crate::app::App;
@@ -42,6 +42,24 @@ impl From<SavedGameError> for ApiError {
     }
 }
 
+impl From<RecordError> for ApiError {
+    fn from(error: RecordError) -> ApiError {
+        match &error.fault {
+            RecordFault::Move(fault) => ApiError::from(fault.clone()).with_message(error),
+            _ => ApiError::invalid(error),
+        }
+    }
+}
+
+impl From<JsonGameError> for ApiError {
+    fn from(error: JsonGameError) -> ApiError {
+        match &error {
+            JsonGameError::Record(fault) => ApiError::from(fault.clone()).with_message(error),
+            _ => ApiError::invalid(error),
+        }
+    }
+}
+
 /// Parses a record.
 #[utoipa::path(
     post,
@@ -55,7 +73,7 @@ pub async fn parse(
     Json(record): Json<RecordText>,
 ) -> Result<Json<JsonGame>, ApiError> {
     let parse = move |_| {
-        let game: AnnotatedGame = record.text.parse().map_err(ApiError::invalid)?;
+        let game = record.text.parse::<AnnotatedGame>()?;
         Ok(Json(JsonGame::from(&game)))
     };
     app.work.run(parse).await
@@ -75,7 +93,7 @@ pub async fn print(
     Json(record): Json<JsonGame>,
 ) -> Result<Json<RecordText>, ApiError> {
     let print = move |_| {
-        let game = AnnotatedGame::try_from(&record).map_err(ApiError::invalid)?;
+        let game = AnnotatedGame::try_from(&record)?;
         Ok(Json(RecordText { text: game.to_string() }))
     };
     app.work.run(print).await
@@ -95,7 +113,7 @@ pub async fn page(
 ) -> Result<Json<RecordText>, ApiError> {
     let shared = app.clone();
     let save = move |_| {
-        let game = AnnotatedGame::try_from(&body.record).map_err(ApiError::invalid)?;
+        let game = AnnotatedGame::try_from(&body.record)?;
         let open = shared.tables.best(board_of(&game.start)?)?;
         let mut saved = SavedGame::new(&game, open.as_ref().map(|open| (open.name.as_str(), &*open.table)))?;
         saved.add_searches(body.searches);

@@ -206,8 +206,14 @@ impl Answer {
         assert_eq!(self.status, status, "{}", self.text());
         let value = self.json();
         let message = value["error"].as_str().unwrap().to_owned();
-        assert!(value.as_object().unwrap().len() == 1 && !message.contains('\n'), "{value}");
+        assert!(value.as_object().unwrap().len() == 2 && !message.contains('\n'), "{value}");
         message
+    }
+
+    /// Returns the code of an error.
+    #[track_caller]
+    pub fn code(&self) -> String {
+        self.json()["code"].as_str().unwrap_or_else(|| panic!("{}", self.text())).to_owned()
     }
 }
 

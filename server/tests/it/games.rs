@@ -75,8 +75,8 @@ fn two_players_play_a_game_and_others_look_on() {
         (&json!("x"), &json!("rules"), &json!("blocked-goal-2"))
     );
     assert_eq!(over["position"], "2o/3/x2 x 0");
-    let late = server.post(&format!("{path}/moves"), &mv(&seats[1], 7, "a2-a1")).error(409);
-    assert!(late.contains("the game is over"), "{late}");
+    let late = server.post(&format!("{path}/moves"), &mv(&seats[1], 7, "a2-a1"));
+    assert_eq!((late.error(409).as_str(), late.code().as_str()), ("the game is over", "game-over"));
     assert!(server.post(&format!("{path}/resign"), &json!({ "seat": seats[1] })).error(409).contains("over"));
 }
 
@@ -86,6 +86,8 @@ fn illegal_moves_have_a_reason_and_change_nothing() {
     let (path, seats) = begin(&server);
     let play = |seat: &Value, ply, text: &str| server.post(&format!("{path}/moves"), &mv(seat, ply, text));
     assert!(play(&seats[0], 0, "a1-c3").error(400).contains("`a1-c3` is not legal for x at ply 0"));
+    assert_eq!(play(&seats[0], 0, "a1-c3").code(), "illegal-move");
+    assert_eq!(play(&json!("0".repeat(32)), 0, "a1-b1").code(), "no-seat");
     assert!(play(&seats[0], 0, "a1-z9").error(400).contains("z9"));
     assert!(play(&seats[0], 0, "pass").error(400).contains("`pass` is not legal"));
     assert!(play(&seats[1], 0, "c3-b3").error(409).contains("it is the turn of x"));
@@ -114,6 +116,7 @@ fn illegal_moves_have_a_reason_and_change_nothing() {
         assert_eq!(answer.status, status, "{}", answer.text());
         if status == 400 {
             assert!(answer.error(400).contains("a1"), "the reason names the sealed cell");
+            assert_eq!(answer.code(), "sealed-goal");
         }
     }
 }

@@ -16,11 +16,16 @@ const PATHS: [(&str, &str); 6] = [
 
 #[test]
 fn other_hosts_are_refused_on_every_path() {
-    let server = TestServer::start();
+    let server = TestServer::with(|options| options.host_option = Some("--allow-host".to_owned()));
     for (method, path) in PATHS {
         for host in ["example.com", "localhost.example.com", "10.1.2.3", "localhost:x", "[::1]x", "[::1]80"] {
-            let message = server.request(method, path, &[("host", host)], b"").error(403);
-            assert!(message.contains("`Host`"), "{message}");
+            let answer = server.request(method, path, &[("host", host)], b"");
+            let message = answer.error(403);
+            assert!(message.contains(&format!("`Host` has `{host}`")), "{message}");
+            assert_eq!(answer.code(), "unknown-host");
+            // Only a name can be allowed.
+            let named = ["example.com", "localhost.example.com", "10.1.2.3"].contains(&host);
+            assert_eq!(message.ends_with(&format!("`--allow-host {host}`")), named, "{message}");
         }
         let twice = [("host", "localhost"), ("host", "localhost")];
         assert_eq!(server.request(method, path, &twice, b"").status, 400);

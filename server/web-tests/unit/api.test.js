@@ -14,7 +14,7 @@ const busy = (refusals) => {
   globalThis.fetch = async () => {
     requests++;
     if (requests > refusals) return new Response('event: best\ndata: {"move":"a1-a2"}\n\n');
-    return new Response('{"error":"busy"}', { status: 503, headers: { "Retry-After": "0.01" } });
+    return new Response('{"error":"busy","code":"busy"}', { status: 503, headers: { "Retry-After": "0.01" } });
   };
   return () => requests;
 };
@@ -34,4 +34,17 @@ test("a search that is stopped is not requested again", async () => {
   const before = requests();
   await new Promise((resolve) => setTimeout(resolve, 50));
   assert.equal(requests(), before);
+});
+
+test("an error has the code of the server, and none without one", async () => {
+  const failure = async (/** @type {string} */ body, /** @type {number} */ status) => {
+    globalThis.fetch = async () => new Response(body, { status });
+    return api.players().then(
+      () => assert.fail("the request succeeds"),
+      (error) => [error.status, error.message, error.code],
+    );
+  };
+  const sealed = '{"error":"not legal","code":"sealed-goal"}';
+  assert.deepEqual(await failure(sealed, 400), [400, "not legal", "sealed-goal"]);
+  assert.deepEqual((await failure("<h1>Bad Gateway</h1>", 502))[2], "");
 });

@@ -22,6 +22,7 @@
  * @typedef {import("./types.js").GameRow} GameRow
  * @typedef {import("./types.js").GameFilter} GameFilter
  * @typedef {import("./types.js").TournamentGame} TournamentGame
+ * @typedef {import("./types.js").ErrorCode} ErrorCode
  */
 
 /** An answer of the server that is not the requested one. */
@@ -30,12 +31,14 @@ export class ApiError extends Error {
    * @param {number} status 0 if the server cannot be reached
    * @param {string} message
    * @param {number | null} retryAfter seconds
+   * @param {ErrorCode | ""} code the kind of the error; an empty text if the answer is not from the server itself
    */
-  constructor(status, message, retryAfter = null) {
+  constructor(status, message, retryAfter = null, code = "") {
     super(message);
     this.name = "ApiError";
     this.status = status;
     this.retryAfter = retryAfter;
+    this.code = code;
   }
 }
 
@@ -67,11 +70,17 @@ export async function request(path, options) {
   }
   if (response.ok) return response;
   const retry = Number(response.headers.get("Retry-After"));
-  const message = await response.json().then(
-    (body) => String(body.error),
-    () => `${response.status} ${response.statusText}`,
-  );
-  throw new ApiError(response.status, message, retry > 0 ? retry : null);
+  const { error, code } = await response.json().catch(() => ({ error: `${response.status} ${response.statusText}` }));
+  throw new ApiError(response.status, String(error), retry > 0 ? retry : null, code);
+}
+
+/**
+ * Returns whether an error is an answer of the server with this code.
+ * @param {unknown} error
+ * @param {ErrorCode} code
+ */
+export function hasCode(error, code) {
+  return error instanceof ApiError && error.code === code;
 }
 
 /**
@@ -219,7 +228,7 @@ export const api = {
       const body = JSON.parse(data);
       if (event === "info") report(body);
       if (event === "best") return body;
-      if (event === "error") throw new ApiError(500, String(body.error));
+      if (event === "error") throw new ApiError(500, String(body.error), null, body.code);
     }
     throw new ApiError(0, "The search ended without a move.");
   },
@@ -235,7 +244,7 @@ async function whenFree(send, signal) {
     try {
       return await send();
     } catch (error) {
-      if (!(error instanceof ApiError) || error.status !== 503) throw error;
+      if (!(error instanceof ApiError) || error.code !== "busy") throw error;
       await delay(1000 * (error.retryAfter ?? 1), signal);
     }
   }

@@ -1,6 +1,6 @@
 /** The page: its views, its settings and the keys that work everywhere. */
 
-import { ApiError, api } from "./api.js";
+import { ApiError, api, hasCode } from "./api.js";
 import { Builds } from "./build-card.js";
 import { Evaluations } from "./evaluations.js";
 import { GameStage } from "./game-stage.js";
@@ -135,9 +135,10 @@ export class App extends Shell {
 
   /**
    * Returns the action beside an error: a move that seals a goal leads to its rule.
-   * @param {string} text
+   * @param {unknown} error
    */
-  remedy(text) {
-    return text.includes("seals the goal") ? { text: "The rule", run: () => this.howto.open("forbidden") } : undefined;
+  remedy(error) {
+    if (!hasCode(error, "sealed-goal")) return undefined;
+    return { text: "The rule", run: () => this.howto.open("forbidden") };
   }
 }

@@ -125,16 +125,16 @@ export class Shell {
    */
   fail(error) {
     const text = error instanceof Error ? error.message : String(error);
-    notify(text, "error", this.remedy(text));
+    notify(text, "error", this.remedy(error));
     if (!this.isExpected(error)) console.error(error);
   }
 
   /**
    * Returns the action beside an error, if there is one.
-   * @param {string} _text
+   * @param {unknown} _error
    * @returns {{text: string, run: () => void} | undefined}
    */
-  remedy(_text) {
+  remedy(_error) {
     return undefined;
   }
 

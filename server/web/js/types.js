@@ -31,6 +31,7 @@
  * @typedef {Interface.SprtPoint} SprtPoint
  * @typedef {Interface.GameRow} GameRow
  * @typedef {Interface.Players} Players
+ * @typedef {Interface.ErrorCode} ErrorCode
  * @typedef {Interface.Named} Player
  * @typedef {Interface.RecordMove} RecordNode
  * @typedef {Interface.TableInfo & Partial<Interface.Table>} TableInfo
