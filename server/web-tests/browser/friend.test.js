@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
@@ -145,13 +145,110 @@ test("a lost connection is tried again, and a move is sent once more", async () 
   for (const page of [one, two]) await page.context().close();
 });
 
-test("a game that the server does not know is named", async () => {
+/** @param {Page} page */
+const file = async (page) => {
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.locator('[data-action^="save"]:visible').first().click(),
+  ]);
+  return readFileSync(await download.path(), "utf8");
+};
+
+/**
+ * Lets the server answer about games as after it was started again.
+ * @param {Page} page
+ */
+const restart = (page) =>
+  page.context().route("**/api/games/**", (route) => {
+    const name = "0".repeat(32);
+    return route.continue({
+      url: route
+        .request()
+        .url()
+        .replace(/games\/[0-9a-f]{32}/, `games/${name}`),
+    });
+  });
+
+test("a game that the server does not have is named", async () => {
   const page = await here.open(`#view=friend&game=${"0".repeat(32)}`);
-  await says(page, "there is no such game");
-  await page.locator('[data-action="another"]').click();
+  await says(page, "The server does not have this game.");
+  assert.match(await page.locator('[data-name="gone"]').innerText(), /keeps games in memory only/);
+  assert.equal(await page.locator('[data-action="save"]').count(), 0, "there is nothing to save");
+  await page.locator(".controls [data-action=another]").click();
   await page.locator('[data-action="begin"]').waitFor();
   here.errors = here.errors.filter((error) => !/status of 404/.test(error));
   await page.context().close();
+});
+
+test("the moves of a game can be saved after a restart of the server, and a new game begins", async () => {
+  const { page: one, link } = await begin();
+  const two = await joined(link);
+  await play(one, GAME[0]);
+  await says(two, "Your move.");
+  // The page finds out by its next move, or when it is opened again.
+  await restart(two);
+  await play(two, GAME[1]);
+  await says(two, "The server no longer has this game.");
+  await restart(one);
+  await one.reload();
+  await says(one, "The server no longer has this game.");
+  for (const page of [one, two]) {
+    assert.deepEqual(await moves(page), [GAME[0]]);
+    assert.deepEqual(await cells(page, ".movable"), []);
+    assert.equal(await page.locator('[data-action="resign"]').count(), 0);
+    assert.match(await page.locator('[data-name="gone"]').innerText(), /Save the record/);
+    assert.match(await file(page), /1\. a1-b1 \*/);
+    await page.setViewportSize({ width: 360, height: 640 });
+    assert.deepEqual(await narrow(page), []);
+    assert.deepEqual(await faults(page), []);
+  }
+  await one.locator(".controls [data-action=another]").click();
+  await one.locator('[data-action="begin"]').waitFor();
+  assert.equal(await one.locator('[data-action="last-game"]').count(), 0, "the lost game is not offered");
+  here.errors = here.errors.filter((error) => !/status of 404/.test(error));
+  for (const page of [one, two]) await page.context().close();
+});
+
+test("a game that is watched can be saved", async () => {
+  const { page: one, link } = await begin();
+  const two = await joined(link);
+  await play(one, GAME[0]);
+  const three = await here.visit(link);
+  await says(three, "o to move.");
+  assert.match(await file(three), /1\. a1-b1 \*/);
+  const [download] = await Promise.all([
+    three.waitForEvent("download"),
+    three.locator('[data-action="save-page"]').click(),
+  ]);
+  assert.match(readFileSync(await download.path(), "utf8"), /<!doctype html>[^]*a1-b1/);
+  // A page has the distances of all moves, which a player does not see during the game.
+  assert.equal(await two.locator('[data-action="save-page"]').count(), 0);
+  for (const page of [one, two, three]) await page.context().close();
+});
+
+test("a new visitor sees the button to join on a phone", async () => {
+  const { page: one, link } = await begin();
+  for (const [width, height] of [
+    [390, 664],
+    [360, 640],
+    [320, 568],
+    [667, 375],
+  ]) {
+    const two = await here.visit(link, { newcomer: true, viewport: { width, height } });
+    const join = two.locator('[data-action="join"]');
+    await join.waitFor();
+    await until(
+      // Nothing else lies over the button.
+      () =>
+        join.evaluate((button) => {
+          const { left, right, top, bottom } = button.getBoundingClientRect();
+          return [top + 1, bottom - 1].every((y) => button.contains(document.elementFromPoint((left + right) / 2, y)));
+        }),
+      `the button in a window of ${width} by ${height}`,
+    );
+    await two.context().close();
+  }
+  await one.context().close();
 });
 
 for (const colorScheme of /** @type {const} */ (["light", "dark"])) {

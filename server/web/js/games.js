@@ -151,6 +151,24 @@ export function forgetSeat(game) {
 }
 
 /**
+ * Keeps the last state of a game in which this browser has a seat. The state of another game is forgotten.
+ * @param {LiveGame} report
+ */
+export function keepReport(report) {
+  save("friend-game", report);
+}
+
+/**
+ * Returns the last state of a game that the browser has kept, if it has.
+ * @param {string} game
+ * @returns {LiveGame | null}
+ */
+export function keptReport(game) {
+  const report = load("friend-game", /** @type {LiveGame | null} */ (null));
+  return report?.game === game ? report : null;
+}
+
+/**
  * Returns whether the page was opened by an address that has its meaning on this machine alone.
  * @param {string} hostname
  */

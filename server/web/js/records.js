@@ -7,7 +7,7 @@ import { Tree } from "./tree.js";
 
 /** @typedef {import("./app.js").App} App */
 
-/** @typedef {Pick<App, "session" | "fail">} Host */
+/** @typedef {Pick<App, "session" | "fail"> & {evaluations?: App["evaluations"]}} Host */
 
 /**
  * Saves the game as a file.
@@ -42,13 +42,13 @@ export function replaceGame(app, tree, text, back = () => {}) {
 }
 
 /**
- * Saves the game with its analysis as a page that opens without a server.
- * @param {App} app
+ * Saves the game with its analysis, if there is one, as a page that opens without a server.
+ * @param {Host} app
  */
 async function savePage(app) {
   const { tree } = app.session;
   const rows = tree.recordOrder().flatMap((position, node) => {
-    const found = app.evaluations.found.get(position);
+    const found = app.evaluations?.found.get(position);
     if (!found) return [];
     const { line, depth, nodes, playouts, seconds, value, pv } = found;
     return [{ node, info: { line, depth, nodes, playouts, seconds, value, pv } }];
@@ -113,7 +113,7 @@ export function saveButton(app) {
 
 /**
  * Creates a button that saves the game as a page.
- * @param {App} app
+ * @param {Host} app
  */
 export function pageButton(app) {
   return button("Save as a page", () => savePage(app), { icon: "download", "data-action": "save-page" });

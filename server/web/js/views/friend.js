@@ -1,13 +1,14 @@
 /** Play with a friend: a game of two people on two devices, which the server keeps. */
 
-import { ApiError, isAbort } from "../api.js";
-import { announce, button, choice, h, notify, panel, refill } from "../dom.js";
+import { hasCode, isAbort } from "../api.js";
+import { announce, button, h, notify, panel, refill } from "../dom.js";
+import { boardChoice, chosenRules, rulesChoice, segments } from "../forms.js";
 import { GameStage } from "../game-stage.js";
-import { forgetSeat, gameLinks, games, isLocal, keepSeat, lastGame, seatIn } from "../games.js";
-import { SIZES, mostPieces, other } from "../geometry.js";
+import { forgetSeat, gameLinks, games, isLocal, keepReport, keepSeat, keptReport, lastGame, seatIn } from "../games.js";
+import { other } from "../geometry.js";
 import { showGame } from "../movelist.js";
 import { initial, parseRules, printPosition } from "../notation.js";
-import { saveButton, replaceGame } from "../records.js";
+import { pageButton, replaceGame, saveButton } from "../records.js";
 import { Session } from "../session.js";
 import { save, settings } from "../storage.js";
 import { forbiddenText, resultTag, resultText } from "../text.js";
@@ -47,6 +48,8 @@ export class FriendView {
     this.access = null;
     /** The reason why there is no game. */
     this.fault = "";
+    /** Whether the server does not have the game, or has it no longer. */
+    this.gone = false;
     this.lost = false;
     /** Whether a request is sent. */
     this.busy = false;
@@ -86,7 +89,7 @@ export class FriendView {
     this.leave("");
     const { size, pieces } = this.settings;
     const tree = new Tree(printPosition(initial(size, pieces)));
-    tree.rules = parseRules(this.rules(), this.session.ruleSets);
+    tree.rules = parseRules(this.rules, this.session.ruleSets);
     this.session.show(tree);
     this.app.stage.turn(this.settings.player === "o" ? "o" : "x");
   }
@@ -100,7 +103,8 @@ export class FriendView {
     this.abort = new AbortController();
     this.name = name;
     this.seat = name ? seatIn(name) : null;
-    [this.report, this.fault, this.lost, this.busy, this.resigning] = [null, "", false, false, false];
+    [this.report, this.fault, this.gone, this.lost] = [null, "", false, false];
+    [this.busy, this.resigning] = [false, false];
   }
 
   /**
@@ -115,10 +119,21 @@ export class FriendView {
       await games.follow(name, (report) => signal.aborted || this.receive(report), lost, signal);
     } catch (error) {
       if (isAbort(error) || signal.aborted) return;
-      if (error instanceof ApiError && error.status === 404) forgetSeat(name);
+      if (hasCode(error, "unknown-game")) return this.lose();
       this.fault = error instanceof Error ? error.message : String(error);
       this.app.update();
     }
+  }
+
+  /** Shows that the server does not have the game any more. A player sees the last known state. */
+  lose() {
+    const known = this.seat && keptReport(this.name);
+    if (known && !this.report) this.receive(known);
+    this.abort.abort();
+    this.gone = true;
+    forgetSeat(this.name);
+    announce(this.statusText());
+    this.app.update();
   }
 
   /**
@@ -130,6 +145,7 @@ export class FriendView {
     // The event of an earlier state may arrive after the answer to a later move.
     if (before && report.moves.length < before.moves.length) return;
     this.report = report;
+    if (this.seat) keepReport(report);
     this.resigning = false;
     this.lost = false;
     if (!this.access) this.findAccess();
@@ -186,7 +202,9 @@ export class FriendView {
       const answer = await send();
       if (!signal.aborted) then(answer);
     } catch (error) {
-      if (!isAbort(error) && !signal.aborted) this.app.fail(error);
+      if (isAbort(error) || signal.aborted) return;
+      if (hasCode(error, "unknown-game")) this.lose();
+      else this.app.fail(error);
     } finally {
       if (!signal.aborted) this.busy = false;
       this.app.update();
@@ -206,7 +224,7 @@ export class FriendView {
 
   begin() {
     const { size: side, pieces, player } = this.settings;
-    const game = { side, pieces, rules: this.rules(), player: /** @type {Side} */ (player) };
+    const game = { side, pieces, rules: this.rules, player: /** @type {Side} */ (player) };
     this.send(
       () => games.begin(game),
       (seat) => this.sit(seat),
@@ -275,7 +293,13 @@ export class FriendView {
   /** Returns whether a person with a seat is to move in the last position. */
   isTurn() {
     const { report, seat, session } = this;
-    return Boolean(report && !report.result && seat?.player === report.player && !session.node.children.length);
+    if (!report || report.result || this.isLost()) return false;
+    return seat?.player === report.player && !session.node.children.length;
+  }
+
+  /** Returns whether the game cannot continue on this page. */
+  isLost() {
+    return this.gone || this.fault !== "";
   }
 
   /** Returns whether a seat is free. */
@@ -303,6 +327,7 @@ export class FriendView {
   statusText() {
     const { report, seat, session } = this;
     if (this.fault) return this.fault;
+    if (this.gone) return `${this.over()} The server ${report ? "no longer has" : "does not have"} this game.`.trim();
     if (!this.name) return "Choose a board, and send the link to a friend.";
     if (this.lost) return "The connection is lost. Trying again…";
     if (!report) return "Asking for the game…";
@@ -330,20 +355,32 @@ export class FriendView {
     });
     const { status } = app.stage;
     status.textContent = session.fault || this.statusText();
-    status.dataset.kind = this.fault || this.lost || session.fault ? "error" : this.over() ? "over" : "";
+    const isFault = this.isLost() || this.lost || session.fault;
+    status.dataset.kind = isFault ? "error" : this.over() ? "over" : "";
     document.title = `${this.isTurn() ? "Your move" : "Play with a friend"} · Sternhalma`;
     showGame(this.moves, session.tree, { go: (node) => session.go(node), mistake: () => null });
     const forbidden = turn ? forbiddenText(session.facts?.forbidden ?? []) : "";
     this.forbidden.textContent = forbidden;
     this.forbidden.hidden = !forbidden;
-    refill(this.actions, [session.tree.root.position, this.name, Boolean(this.over()), Boolean(seat)], () => [
-      this.name ? saveButton({ session, fail: (error) => app.fail(error) }) : null,
-      // A player who looks for the best move during the game would not play alone.
-      this.over() || (this.name && !seat)
-        ? button("Analyse", () => this.analyse(), { icon: "chart", "data-action": "analyse" })
-        : null,
-    ]);
+    const host = this.host;
+    // A player who looks for the best move during the game would not play alone.
+    const isOpen = Boolean(this.over()) || this.isLost() || !seat;
+    refill(this.actions, [session.tree.root.position, this.name, this.report === null, isOpen], () =>
+      this.report
+        ? [
+            saveButton(host),
+            ...(isOpen
+              ? [pageButton(host), button("Analyse", () => this.analyse(), { icon: "chart", "data-action": "analyse" })]
+              : []),
+          ]
+        : [],
+    );
     this.drawSetup();
+  }
+
+  /** The game of the view, for the functions that save it. */
+  get host() {
+    return { session: this.session, fail: (/** @type {unknown} */ error) => this.app.fail(error) };
   }
 
   analyse() {
@@ -358,6 +395,8 @@ export class FriendView {
     const off = { disabled: this.busy };
     if (!this.name)
       return [button("Create a link", () => this.begin(), { ...off, primary: true, "data-action": "begin" })];
+    if (this.isLost())
+      return [...(report?.moves.length ? [saveButton(this.host)] : []), this.another("New game", { primary: true })];
     if (!report) return [];
     if (!seat) {
       const text = `Play ${this.freeSide()}`;
@@ -383,18 +422,26 @@ export class FriendView {
   }
 
   drawSetup() {
-    const { name, seat, report, fault, access, settings: now, session } = this;
-    refill(this.setup, [name, seat, report?.joined, fault, access, now, session.ruleSets.length, lastGame()], () =>
-      !name ? this.form() : fault ? [this.another()] : report ? this.about(report) : [],
-    );
+    const { name, seat, report, fault, gone, access, settings: now, session } = this;
+    const key = [name, seat, report?.joined, fault, gone, access, now, session.ruleSets.length, lastGame()];
+    refill(this.setup, key, () => {
+      if (!name) return this.form();
+      if (gone) return [h("p", { "data-name": "gone" }, goneText(report)), this.another()];
+      return fault ? [this.another()] : report ? this.about(report) : [];
+    });
   }
 
-  /** Returns a button that leaves the game for the form of another one. */
-  another() {
-    return button("Another game with a friend", () => this.app.visit({ view: "friend" }), {
+  /**
+   * Returns a button that leaves the game for the form of another one.
+   * @param {string} [text]
+   * @param {{primary?: boolean}} [options]
+   */
+  another(text = "Another game with a friend", options = {}) {
+    return button(text, () => this.app.visit({ view: "friend" }), {
       icon: "plus",
       "data-action": "another",
       "data-key": "another",
+      ...options,
     });
   }
 
@@ -438,57 +485,29 @@ export class FriendView {
   }
 
   /** The name of the chosen rule set, or of the newest one. */
-  rules() {
-    const names = this.session.ruleSets.filter(({ current }) => current).map(({ name }) => name);
-    return names.find((name) => name === this.settings.rules) ?? names[0] ?? "paper";
+  get rules() {
+    return chosenRules(this.session.ruleSets, this.settings.rules)?.name ?? "paper";
   }
 
   /** @param {Partial<FriendView["settings"]>} change */
   change(change) {
     Object.assign(this.settings, change);
-    this.settings.pieces = Math.min(this.settings.pieces, mostPieces(this.settings.size));
     save("friend", this.settings);
     this.prepare();
   }
 
   /** Returns the form of a new game. */
   form() {
-    const { size, pieces, player } = this.settings;
+    const { settings: now } = this;
     const last = lastGame();
-    const sizes = /** @type {[string, string][]} */ (SIZES.map((size) => [`${size}`, `${size} × ${size}`]));
-    const counts = Array.from({ length: mostPieces(size) }, (_, at) => `${at + 1}`);
-    const rules = this.session.ruleSets.filter(({ current }) => current);
-    const sides = SIDES.map(([value, text]) => {
-      const change = () => this.change({ player: value });
-      const input = h("input", { type: "radio", name: "friend-side", value, "data-key": `side-${value}`, change });
-      input.checked = player === value;
-      return h("label", {}, input, h("span", {}, text));
-    });
     return [
       h("p.note", {}, "Each of you opens the page of this server. Both see every move at once."),
-      h("fieldset.segments", {}, h("legend", {}, "You play"), ...sides),
-      h(
-        "div.pair",
-        {},
-        choice("Board", sizes, `${size}`, (value) => this.change({ size: Number(value) }), {
-          "data-name": "friend-size",
-          "data-key": "friend-size",
-        }),
-        choice(
-          "Pieces",
-          counts.map((number) => [number, number]),
-          `${pieces}`,
-          (value) => this.change({ pieces: Number(value) }),
-          { "data-name": "friend-pieces", "data-key": "friend-pieces" },
-        ),
-      ),
-      choice(
-        "Rules",
-        rules.map(({ name, about }) => [name, about]),
-        this.rules(),
-        (value) => this.change({ rules: value }),
-        { "data-name": "friend-rules", "data-key": "friend-rules" },
-      ),
+      segments("You play", "friend-side", SIDES, /** @type {Side} */ (now.player), (player) => this.change({ player })),
+      boardChoice(now, (board) => this.change(board), "friend-"),
+      rulesChoice(this.session.ruleSets, now.rules, (rules) => this.change({ rules }), {
+        "data-name": "friend-rules",
+        "data-key": "friend-rules",
+      }),
       last
         ? button("Back to your last game", () => this.app.visit(this.linkTo(last)), {
             icon: "undo",
@@ -498,4 +517,13 @@ export class FriendView {
         : null,
     ];
   }
+}
+
+/**
+ * Returns why there is no game, and what can still be done with it.
+ * @param {LiveGame | null} report the last known state
+ */
+function goneText(report) {
+  const why = "The server keeps games in memory only: they end when it stops, or after a day without a move.";
+  return report?.moves.length ? `${why} This page still has the moves. Save the record to keep them.` : why;
 }
