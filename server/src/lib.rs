@@ -68,4 +68,5 @@ pub use games::GameLimits;
 pub use hosts::{HostName, ParseHostError};
 pub use options::{ClientLimits, Log, ServerOptions};
 pub use page::PageError;
+pub use rulesheets::RulesheetFile;
 pub use server::{BindError, Server};

@@ -31,6 +31,7 @@ use crate::hosts::HostName;
 use crate::log::{RequestLog, log_request};
 use crate::options::{ClientLimits, ServerOptions};
 use crate::page::asset;
+use crate::rulesheets::RulesheetFile;
 
 /// The interval at which the server tests whether to stop.
 const LOOK: Duration = Duration::from_millis(50);
@@ -115,6 +116,14 @@ impl Server {
     /// an address that stands for all those of the machine has one for each of its networks.
     pub fn other_urls(&self) -> Vec<String> {
         self.guard.other_pages().iter().map(|page| format!("{page}{}", self.guard.access())).collect()
+    }
+
+    /// Returns the rulesheets of the directory, each with the first error that keeps it from being played.
+    ///
+    /// # Errors
+    /// If the directory cannot be read.
+    pub fn rulesheet_files(&self) -> io::Result<Vec<RulesheetFile>> {
+        self.app.rulesheets.survey()
     }
 
     /// Answers requests until `stop` is set. Then ends searches and builds, and waits some seconds for the

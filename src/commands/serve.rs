@@ -1,13 +1,13 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use sternhalma_server::{ClientLimits, HostName, Server, ServerOptions};
 
 use crate::args::threads::ThreadArgs;
 use crate::context::CommandContext;
-use crate::output::{self, CommandOutcome, status};
+use crate::output::{self, CommandOutcome, counted, status};
 use crate::resources::{memory_limit, search_memory};
 use crate::values::count;
 
@@ -72,6 +72,9 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
             "warning: other machines can connect, without encryption; the address contains the token that they need"
         );
     }
+    if let Some(dir) = &args.rulesheets {
+        report_rulesheets(&server, dir)?;
+    }
     output::print_line(&server.url())?;
     for url in server.other_urls().iter().filter(|&url| *url != server.url()) {
         output::print_line(url)?;
@@ -81,6 +84,24 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     }
     server.run(&stop);
     Ok(CommandOutcome::Answered)
+}
+
+/// Prints how many rulesheets of a directory can be played, and the reasons of the others.
+fn report_rulesheets(server: &Server, dir: &Path) -> Result<()> {
+    let dir = dir.display();
+    let files = server.rulesheet_files().with_context(|| format!("{dir}: cannot read the directory"))?;
+    if files.is_empty() {
+        status!("warning: {dir} has no rulesheets; the names of their files end in `.kif`");
+        return Ok(());
+    }
+    let playable = files.iter().filter(|file| file.error.is_none()).count();
+    status!("{dir}: {playable} of {} can be played", counted(files.len(), "rulesheet"));
+    for file in &files {
+        if let Some(error) = &file.error {
+            status!("{dir}/{}: {error}", file.name);
+        }
+    }
+    Ok(())
 }
 
 /// Opens a page in the browser of the user. Reports a system that has none.

@@ -57,6 +57,31 @@ fn other_machines_need_a_token_and_addresses_must_be_free() {
 }
 
 #[test]
+fn the_rulesheets_of_a_directory_are_counted_and_refused_ones_named() {
+    let env = TestEnv::new();
+    let start = |dir: &str| {
+        let session = Session::new(env.command(["serve", "--port", "0", "--rulesheets", dir]));
+        session.receive();
+        assert!(signal("-INT", session.id()));
+        session.finish().err
+    };
+    std::fs::create_dir(env.path("none")).unwrap();
+    std::fs::write(env.path("none/notes.txt"), "").unwrap();
+    let warning = start("none");
+    assert!(warning.contains("warning: none has no rulesheets; the names of their files end in `.kif`"), "{warning}");
+    std::fs::create_dir(env.path("games")).unwrap();
+    std::fs::write(env.path("games/good.kif"), "(role me) (init on) (legal me go) terminal (goal me 1)").unwrap();
+    std::fs::write(env.path("games/open.kif"), "(role me").unwrap();
+    std::fs::write(env.path("games/part.kif"), "(role me)").unwrap();
+    let notice = start("games");
+    let lines: Vec<&str> = notice.lines().collect();
+    assert_eq!(lines[0], "games: 1 of 3 rulesheets can be played");
+    assert!(lines[1].starts_with("games/open.kif: the rulesheet is invalid: 1:1: error[syntax]: "), "{notice}");
+    assert!(lines[2].starts_with("games/part.kif: the rulesheet is invalid: "), "{notice}");
+    assert_eq!(lines.len(), 3, "{notice}");
+}
+
+#[test]
 fn names_of_proxies_are_allowed() {
     let env = TestEnv::new();
     let session = Session::new(env.command(["serve", "--port", "0", "--allow-host", "hub.example.org"]));

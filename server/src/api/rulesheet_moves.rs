@@ -15,9 +15,9 @@ use sternhalma_ggp::util::FluentSet;
 use sternhalma_ggp::{Limits, Policy};
 use utoipa::ToSchema;
 
-use super::rulesheets::{Position, failed, rules};
+use super::rulesheets::{Position, failed};
 use crate::app::App;
-use crate::error::ApiError;
+use crate::error::{ApiError, ErrorCode};
 use crate::extract::{Json, NoParams, Path, Query, RulesheetPath};
 use crate::openapi::Shared;
 use crate::proofs::MOST_ROWS;
@@ -144,13 +144,13 @@ struct Job<'a> {
 impl Job<'_> {
     fn run(&self, name: &str) -> Result<MoveAnswer, ApiError> {
         let (text, _) = self.app.rulesheets.read(name)?;
-        let rules = rules(&text)?;
         let Search { stop, memory, .. } = self.search;
         let proofs = ProverLimits { rows: MOST_ROWS, memory: memory.part(memory.limit() / 8), interrupt: stop.clone() };
+        let rules = self.app.rulesheets.playable(&text, &proofs)?;
         let mut position = Position::new(&rules, self.body.state.as_deref(), &proofs)?;
         let role = position.role(&self.body.role)?;
         if position.is_terminal()? {
-            return Err(ApiError::invalid("the game is over"));
+            return Err(ApiError::invalid("the game is over").with_code(ErrorCode::GameOver));
         }
         let legal = position.legal(role)?;
         if let [only] = &legal[..] {

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use sternhalma_ggp::gdl::{
-    CheckOptions, Finding, Goal, Prover, ProverError, ProverLimits, ProverState, Rules, RulesError, Rulesheet, TermId,
+    Finding, FluentDomains, Goal, Prover, ProverError, ProverLimits, ProverState, Rules, Rulesheet, TermId,
 };
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::error::ApiError;
+use crate::error::{ApiError, ErrorCode};
 use crate::extract::{Json, NoParams, Path, Query, RulesheetPath};
 use crate::openapi::{self, Shared};
-use crate::rulesheets::Source;
+use crate::rulesheets::{Source, invalid, parse_valid, valid};
 
 /// The most rows of the proof of the roles, with which a rulesheet is listed.
 const LISTING_ROWS: u64 = 100_000;
@@ -67,7 +67,7 @@ pub async fn list(
     let shared = app.clone();
     let list = move |limits: &ProverLimits| {
         let row = |(name, source): (String, Source)| {
-            let rules = shared.rulesheets.read(&name).and_then(|(text, _)| rules(&text));
+            let rules = shared.rulesheets.read(&name).and_then(|(text, _)| parse_valid(&text));
             RulesheetRow::new(name, source, rules, limits)
         };
         Ok(Json(Rulesheets { rulesheets: shared.rulesheets.names()?.into_iter().map(row).collect() }))
@@ -125,18 +125,14 @@ pub async fn rulesheet(
     let shared = app.clone();
     let details = move |limits: &ProverLimits| {
         let (text, source) = shared.rulesheets.read(&name)?;
-        let options = CheckOptions {
-            playouts: 1,
-            rows: limits.rows,
-            memory: limits.memory.limit(),
-            interrupt: limits.interrupt.clone(),
-            ..CheckOptions::default()
-        };
         let (findings, rules) = match Rulesheet::parse(&text) {
-            Ok(sheet) => (sheet.check(&options), sheet.rules().cloned()),
-            Err(error) => (vec![error.clone().into()], Err(error.into())),
+            Ok(sheet) => {
+                let findings = shared.rulesheets.findings(&sheet, limits)?;
+                (findings.to_vec(), valid(&sheet, &findings))
+            }
+            Err(error) => (vec![error.clone().into()], Err(invalid(&error.into()))),
         };
-        let row = RulesheetRow::new(name, source, rules.map_err(invalid), limits);
+        let row = RulesheetRow::new(name, source, rules, limits);
         Ok(Json(RulesheetDetails { row, text, findings: findings.into_iter().map(FindingRow::from).collect() }))
     };
     app.proofs.run(details).await
@@ -194,7 +190,8 @@ pub async fn state(
     let shared = app.clone();
     let answer = move |limits: &ProverLimits| {
         let (text, _) = shared.rulesheets.read(&name)?;
-        let mut position = Position::new(&rules(&text)?, body.state.as_deref(), limits)?;
+        let rules = shared.rulesheets.playable(&text, limits)?;
+        let mut position = Position::new(&rules, body.state.as_deref(), limits)?;
         let played = body.moves.map(|moves| position.play(&moves)).transpose()?;
         Ok(Json(position.answer(played)?))
     };
@@ -212,15 +209,22 @@ impl Position {
     /// Creates the state in which exactly these fluents hold, or the initial state.
     ///
     /// # Errors
-    /// If the prover fails, or a fluent is not a ground term.
+    /// If the prover fails, or no state of a match has one of the fluents.
     pub fn new(rules: &Rules, fluents: Option<&[String]>, limits: &ProverLimits) -> Result<Position, ApiError> {
         let mut prover = prover(rules, limits)?;
         let roles = texts(&prover, prover.roles())?;
         let state = match fluents {
             None => prover.initial().map_err(failed)?,
             Some(fluents) => {
-                let terms: Result<_, ProverError> = fluents.iter().map(|fluent| prover.term(fluent)).collect();
-                ProverState::new(terms.map_err(ApiError::invalid)?)
+                let domains = FluentDomains::new(rules);
+                let term = |fluent: &String| match prover.term(fluent) {
+                    Ok(term) if domains.admit(fluent) => Ok(term),
+                    Ok(_) => Err(ApiError::invalid(format!(
+                        "`{fluent}` is not a fluent of the rulesheet: no `init` or `next` can make it"
+                    ))),
+                    Err(error) => Err(ApiError::invalid(format!("{error}; expected a fluent such as `(turn x)`"))),
+                };
+                ProverState::new(fluents.iter().map(term).collect::<Result<_, _>>()?)
             }
         };
         Ok(Position { prover, roles, state })
@@ -265,7 +269,7 @@ impl Position {
     fn play(&mut self, moves: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, ApiError> {
         moves.keys().try_for_each(|name| self.role(name).map(drop))?;
         if self.is_terminal()? {
-            return Err(ApiError::invalid("the game is over"));
+            return Err(ApiError::invalid("the game is over").with_code(ErrorCode::GameOver));
         }
         let mut joint = Vec::new();
         for role in 0..self.roles.len() {
@@ -284,10 +288,16 @@ impl Position {
             (_, []) => Err(ApiError::invalid(format!("{name} has no legal move, although the game is not over"))),
             (None, &[only]) => Ok(only),
             (None, _) => Err(ApiError::invalid(format!("expected a move of {name}, which has {} moves", legal.len()))),
-            (Some(text), _) => {
-                let mv = self.prover.term(text).map_err(ApiError::invalid)?;
-                let illegal = || ApiError::invalid(format!("`{text}` is not a legal move of {name}"));
-                legal.contains(&mv).then_some(mv).ok_or_else(illegal)
+            (Some(text), &[first, ..]) => {
+                // The outer parentheses are optional.
+                let texts = [text.to_owned(), format!("({text})")];
+                let mv = texts.iter().filter_map(|text| self.prover.term(text).ok()).find(|mv| legal.contains(mv));
+                let illegal = || {
+                    let example = self.prover.text(first);
+                    let message = format!("`{text}` is not legal for {name}; expected a move such as `{example}`");
+                    ApiError::invalid(message).with_code(ErrorCode::IllegalMove)
+                };
+                mv.ok_or_else(illegal)
             }
         }
     }
@@ -313,9 +323,7 @@ fn texts(prover: &Prover, terms: &[TermId]) -> Result<Vec<String>, ApiError> {
     let length: usize = terms.iter().map(|&term| prover.text_length(term)).sum();
     if length > MOST_TEXT {
         let limit = MOST_TEXT >> 20;
-        return Err(ApiError::invalid(format!(
-            "the rulesheet cannot be played: the terms of a state, or the moves of a role, have more than {limit} MiB"
-        )));
+        return Err(unplayable(format!("the terms of a state, or the moves of a role, have more than {limit} MiB")));
     }
     Ok(terms.iter().map(|&term| prover.text(term)).collect())
 }
@@ -323,18 +331,6 @@ fn texts(prover: &Prover, terms: &[TermId]) -> Result<Vec<String>, ApiError> {
 fn sorted(mut texts: Vec<String>) -> Vec<String> {
     texts.sort_unstable();
     texts
-}
-
-/// Parses a rulesheet.
-///
-/// # Errors
-/// If the text is no rulesheet.
-pub fn rules(text: &str) -> Result<Rules, ApiError> {
-    Rules::parse(text).map_err(invalid)
-}
-
-fn invalid(error: RulesError) -> ApiError {
-    ApiError::invalid(format!("the rulesheet is invalid: {error}"))
 }
 
 fn prover(rules: &Rules, limits: &ProverLimits) -> Result<Prover, ApiError> {
@@ -345,6 +341,10 @@ fn prover(rules: &Rules, limits: &ProverLimits) -> Result<Prover, ApiError> {
 pub fn failed(error: ProverError) -> ApiError {
     match error {
         ProverError::Interrupted => ApiError::busy("the rulesheet takes too long; try again later"),
-        _ => ApiError::invalid(format!("the rulesheet cannot be played: {error}")),
+        _ => unplayable(error),
     }
+}
+
+fn unplayable(why: impl std::fmt::Display) -> ApiError {
+    ApiError::invalid(format!("the rulesheet cannot be played: {why}")).with_code(ErrorCode::InvalidRulesheet)
 }

@@ -110,9 +110,10 @@ fn policies_choose_legal_moves() {
         let visits: u64 = found["moves"].as_array().unwrap().iter().map(|row| row["visits"].as_u64().unwrap()).sum();
         assert!(policy == "random" || visits >= 50 && found["engine"] == "network", "{found}");
     }
-    // The network does not have this fluent, so the prover plays.
+    // The network differs from the prover about this state, which no match reaches, so the prover plays.
     let mut fluents = start["state"].as_array().unwrap().clone();
-    fluents.push(json!("(unknown fluent)"));
+    fluents.retain(|fluent| !fluent.as_str().unwrap().starts_with("(turn"));
+    fluents.extend([json!("(turn x)"), json!("(turn o)")]);
     let found = choose("tic-tac-toe", json!({ "state": fluents, "role": role, "policy": "uct", "playouts": 20 }));
     assert_eq!(found.success()["engine"], "prover");
     // Both roles of a simultaneous game choose.
@@ -132,7 +133,23 @@ fn wrong_requests_are_refused_in_one_line() {
     let post =
         |route: &str, body: Value| server.post(&format!("/api/rulesheets/tic-tac-toe/{route}"), &body).error(400);
     assert!(post("state", json!({ "moves": { "nobody": "noop" } })).contains("there is no role `nobody`"));
-    assert!(post("state", json!({ "moves": { first: "(mark 9 9)" } })).contains("not a legal move"));
+    let illegal = server.post("/api/rulesheets/tic-tac-toe/state", &json!({ "moves": { first: "(mark 9 9)" } }));
+    assert_eq!(
+        illegal.error(400),
+        format!("`(mark 9 9)` is not legal for {first}; expected a move such as `(mark 1 1)`")
+    );
+    assert_eq!(illegal.code(), "illegal-move");
+    for text in ["mark 9 9", "(mark 1", "mark 1 1)", ""] {
+        assert!(post("state", json!({ "moves": { first: text } })).contains("such as `(mark 1 1)`"), "{text}");
+    }
+    for text in ["(square 9 9 x)", "(unknown fluent)", "(square 1 1)"] {
+        for (route, role) in [("state", Value::Null), ("move", json!(first))] {
+            let body =
+                if role.is_null() { json!({ "state": [text] }) } else { json!({ "state": [text], "role": role }) };
+            let error = post(route, body);
+            assert!(error.starts_with(&format!("`{text}` is not a fluent of the rulesheet")), "{error}");
+        }
+    }
     assert!(post("state", json!({ "moves": { second: "noop" } })).contains("expected a move of"));
     for text in ["(cell ?x)", "(cell", "", "a b", "((a) b)", "\u{0}(", &"(".repeat(100_000)] {
         assert!(post("state", json!({ "state": [text] })).contains("not a ground term"), "{text}");
@@ -148,17 +165,55 @@ fn wrong_requests_are_refused_in_one_line() {
 }
 
 #[test]
+fn the_outer_parentheses_of_a_move_are_optional() {
+    let server = TestServer::start();
+    let start = state(&server, "tic-tac-toe", &json!({}));
+    let role = start["roles"][0]["role"].as_str().unwrap();
+    let played = |text: &str| state(&server, "tic-tac-toe", &json!({ "moves": { role: text } }));
+    assert_eq!(played("(mark 1 1)")["played"][role], "(mark 1 1)");
+    assert_eq!(played("mark 1  1"), played("(mark 1 1)"));
+}
+
+#[test]
+fn rulesheets_with_errors_are_refused() {
+    let fine =
+        "(role a) (init (n 1)) (legal a go) (<= (next (n 2)) (does a go)) (<= terminal (true (n 2))) (goal a 50)";
+    let unused = format!("{fine} (other 1)");
+    let recursive = format!("{fine} (<= (p ?x) (not (p ?x)))");
+    // Only a match shows that the goal is not a number.
+    let played = fine.replace("(goal a 50)", "(goal a many)");
+    let files = [("unused.kif", &unused), ("unsafe.kif", &recursive), ("played.kif", &played)];
+    let (_dir, server) = server(&files.map(|(name, text)| (name, text.as_str())));
+    for (name, code) in [("unsafe", "unsafe"), ("played", "goal-value")] {
+        let details = server.value(&format!("/api/rulesheets/{name}"));
+        assert!(details["error"].as_str().unwrap().contains(&format!("error[{code}]")), "{details}");
+        for (route, body) in [("state", json!({})), ("move", json!({ "role": "a" }))] {
+            let answer = server.post(&format!("/api/rulesheets/{name}/{route}"), &body);
+            let error = answer.error(400);
+            assert!(error.starts_with("the rulesheet is invalid: ") && error.contains(&format!("[{code}]")), "{error}");
+            assert_eq!(answer.code(), "invalid-rulesheet");
+        }
+    }
+    let details = server.value("/api/rulesheets/unused");
+    assert_eq!((&details["error"], &details["findings"][0]["severity"]), (&json!(null), &json!("warning")));
+    state(&server, "unused", &json!({}));
+}
+
+#[test]
 fn rulesheets_have_roles_text_and_findings() {
-    let (_dir, server) = server(&[("own.kif", "(role me)"), ("broken.kif", "(role"), ("other.txt", "")]);
+    let text = "(role me) (init on) (legal me go) terminal (goal me 1)";
+    let (_dir, server) =
+        server(&[("own.kif", text), ("part.kif", "(role me)"), ("broken.kif", "(role"), ("other.txt", "")]);
     let list = server.value("/api/rulesheets");
     let rows = list["rulesheets"].as_array().unwrap();
-    assert_eq!(rows.len(), GAMES.len() + 2);
+    assert_eq!(rows.len(), GAMES.len() + 3);
     let row = |name: &str| rows.iter().find(|row| row["name"] == name).unwrap();
     assert_eq!((&row("own")["source"], &row("own")["roles"]), (&json!("directory"), &json!(["me"])));
     assert!(row("broken")["error"].is_string() && row("othello")["error"].is_null());
-    let own = server.value("/api/rulesheets/own");
-    assert_eq!(own["text"], "(role me)");
-    assert!(own["findings"].as_array().unwrap().iter().any(|finding| finding["code"] == "missing"), "{own}");
+    assert_eq!(server.value("/api/rulesheets/own")["text"], text);
+    let part = server.value("/api/rulesheets/part");
+    assert!(part["findings"].as_array().unwrap().iter().any(|finding| finding["code"] == "missing"), "{part}");
+    assert!(part["error"].is_string() && row("part")["error"] == part["error"], "{part}");
     assert_eq!(server.value("/api/rulesheets/tic-tac-toe")["findings"], json!([]));
 }
 
@@ -198,7 +253,7 @@ fn a_role_without_a_legal_move_is_named() {
         (<= (next (on 2)) (does first go)) (<= terminal (true (on 2))) (goal first 50) (goal second 50)";
     let (_dir, server) = server(&[("stuck.kif", stuck)]);
     for moves in [json!({}), json!({ "second": "go" })] {
-        let answer = server.post("/api/rulesheets/stuck/state", &json!({ "moves": moves }));
-        assert_eq!(answer.error(400), "second has no legal move, although the game is not over");
+        let error = server.post("/api/rulesheets/stuck/state", &json!({ "moves": moves })).error(400);
+        assert!(error.contains("error[no-legal-move]: second has no legal move"), "{error}");
     }
 }
