@@ -53,9 +53,9 @@ fn records_are_the_same_as_text_and_as_json() {
 #[test]
 fn a_record_with_a_sealing_move_has_the_code_of_the_move() {
     let server = TestServer::start();
-    let text = "[RuleSet \"blocked-goal-2\"]\n[Size \"7\"]\n[Pieces \"6\"]\n\n1. a3-a4 g5-g4 2. a1-a3 *";
+    let text = "[Rules \"blocked-goal-2\"]\n[Size \"7\"]\n[Pieces \"6\"]\n\n1. a3-a4 g5-g4 2. a1-a3 *";
     let answer = server.post("/api/records/parse", &json!({ "text": text }));
-    assert!(answer.error(400).starts_with("line 5, column 20: `a1-a3` is not legal"), "{}", answer.text());
+    assert!(answer.error(400).starts_with("line 5, column 19: `a1-a3` is not legal"), "{}", answer.text());
     assert_eq!(answer.code(), "sealed-goal");
     let other = server.post("/api/records/parse", &json!({ "text": text.replace("a1-a3", "a1-a7") }));
     assert_eq!((other.status, other.code().as_str()), (400, "illegal-move"));
