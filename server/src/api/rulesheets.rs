@@ -6,7 +6,8 @@ use std::sync::Arc;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use sternhalma_ggp::gdl::{
-    Finding, FluentDomains, Goal, Prover, ProverError, ProverLimits, ProverState, Rules, Rulesheet, TermId,
+    Finding, FluentDomains, Goal, IllegalMove, Prover, ProverError, ProverLimits, ProverState, Rules, Rulesheet,
+    TermId, find_move,
 };
 use utoipa::ToSchema;
 
@@ -288,16 +289,10 @@ impl Position {
             (_, []) => Err(ApiError::invalid(format!("{name} has no legal move, although the game is not over"))),
             (None, &[only]) => Ok(only),
             (None, _) => Err(ApiError::invalid(format!("expected a move of {name}, which has {} moves", legal.len()))),
-            (Some(text), &[first, ..]) => {
-                // The outer parentheses are optional.
-                let texts = [text.to_owned(), format!("({text})")];
-                let mv = texts.iter().filter_map(|text| self.prover.term(text).ok()).find(|mv| legal.contains(mv));
-                let illegal = || {
-                    let example = self.prover.text(first);
-                    let message = format!("`{text}` is not legal for {name}; expected a move such as `{example}`");
-                    ApiError::invalid(message).with_code(ErrorCode::IllegalMove)
-                };
-                mv.ok_or_else(illegal)
+            (Some(text), legal) => {
+                let illegal =
+                    |error: IllegalMove| ApiError::invalid(error.to_string()).with_code(ErrorCode::IllegalMove);
+                Ok(legal[find_move(text, name, &texts(&self.prover, legal)?).map_err(illegal)?])
             }
         }
     }
