@@ -18,7 +18,7 @@ use crate::output::{EXIT_LOST, is_quiet, shows_progress, status};
 use crate::resources::memory_limit;
 
 /// The failures without progress after which the processes are no longer started again.
-const MOST_FAILURES: u32 = 5;
+const MAX_FAILURES: u32 = 5;
 
 /// The pause before the first restart. Each further one without progress takes twice as long.
 const BACK_OFF: Duration = Duration::from_secs(1);
@@ -79,8 +79,8 @@ impl LocalProcesses<'_> {
             } else {
                 failures += 1;
             }
-            if failures == MOST_FAILURES {
-                bail!("the processes have ended {MOST_FAILURES} times without progress; the same command resumes");
+            if failures == MAX_FAILURES {
+                bail!("the processes have ended {MAX_FAILURES} times without progress; the same command resumes");
             }
             let pause = BACK_OFF * 2u32.pow(failures - 1);
             status!("a process has ended; starting all again in {} s", pause.as_secs());

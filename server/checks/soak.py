@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 # The most by which the memory may grow between the second and the last third of the time.
-MOST_GROWTH = 8 << 20
+MAX_GROWTH = 8 << 20
 SIDE, PIECES, STATES = 6, 5, 376992
 CLIENTS = 6
 
@@ -240,7 +240,7 @@ def soak(program: str, seconds: float, directory: str) -> list[str]:
             f"{sum(client.answers for client in clients)} requests in {seconds} s; "
             f"largest memory of each third: {', '.join(f'{memory / 2**20:.1f} MiB' for memory in largest)}"
         )
-        if largest[2] > largest[1] + MOST_GROWTH:
+        if largest[2] > largest[1] + MAX_GROWTH:
             errors.append("the memory grows")
         errors += filter(None, [left_behind(server, before)])
         server.send_signal(signal.SIGINT)

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use crate::error::ApiError;
 
 /// The most builds that are remembered.
-const MOST_BUILDS: usize = 64;
+const MAX_BUILDS: usize = 64;
 
 /// The builds since the server was started. One build runs at a time.
 #[derive(Debug, Default)]
@@ -185,7 +185,7 @@ impl Builds {
             None => {}
         }
         let job = Arc::new(BuildJob::new(all.last().map_or(1, |last| last.id + 1), name));
-        if all.len() == MOST_BUILDS {
+        if all.len() == MAX_BUILDS {
             all.remove(0);
         }
         all.push(job.clone());

@@ -19,7 +19,7 @@ use crate::options::ServerOptions;
 use crate::secret::Secret;
 
 /// The longest head of a request, in bytes. The longest query is that of an analysis after many moves.
-pub const MOST_HEAD: usize = 64 << 10;
+pub const MAX_HEAD: usize = 64 << 10;
 
 /// The name of the cookie with the token.
 const COOKIE_NAME: &str = "sternhalma-token";
@@ -196,10 +196,10 @@ pub async fn guard(State(guard): State<Arc<Guard>>, request: Request, next: Next
 fn check_head(request: &Request) -> Result<(), ApiError> {
     let line = request.method().as_str().len() + " ".len() + request.uri().to_string().len() + " HTTP/1.1\r\n".len();
     let fields = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len());
-    if line + fields.sum::<usize>() + "\r\n".len() <= MOST_HEAD {
+    if line + fields.sum::<usize>() + "\r\n".len() <= MAX_HEAD {
         return Ok(());
     }
-    let message = format!("the head of the request has more than {MOST_HEAD} bytes");
+    let message = format!("the head of the request has more than {MAX_HEAD} bytes");
     Err(ApiError::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, message))
 }
 

@@ -12,10 +12,10 @@ use axum::response::Response;
 use crate::options::Log;
 
 /// The most lines that wait to be written. Further ones are dropped.
-const MOST_LINES: usize = 4096;
+const MAX_LINES: usize = 4096;
 
 /// The most bytes of a path in a line.
-const MOST_PATH: usize = 200;
+const MAX_PATH: usize = 200;
 
 /// A log that never makes a request wait: a thread writes the lines.
 #[derive(Clone)]
@@ -24,7 +24,7 @@ pub struct RequestLog(Arc<SyncSender<String>>);
 impl RequestLog {
     /// Starts the thread, which ends with the last clone.
     pub fn new(log: Log) -> RequestLog {
-        let (sender, lines) = sync_channel::<String>(MOST_LINES);
+        let (sender, lines) = sync_channel::<String>(MAX_LINES);
         std::thread::spawn(move || lines.iter().for_each(|line| log(&line)));
         RequestLog(Arc::new(sender))
     }
@@ -49,7 +49,7 @@ pub async fn log_request(State(log): State<RequestLog>, request: Request, next: 
 fn shown_path(uri: &Uri) -> String {
     let query = uri.query().filter(|query| !query.contains("token="));
     let text = query.map_or(uri.path().to_owned(), |query| format!("{}?{query}", uri.path()));
-    match text.char_indices().nth(MOST_PATH) {
+    match text.char_indices().nth(MAX_PATH) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }
@@ -64,6 +64,6 @@ mod tests {
         let shown = |text: &str| shown_path(&text.parse().unwrap());
         assert_eq!(shown("/api/tables?x=1"), "/api/tables?x=1");
         assert_eq!(shown("/?token=secret"), "/");
-        assert_eq!(shown(&format!("/{}", "a".repeat(5000))).chars().count(), MOST_PATH + 1);
+        assert_eq!(shown(&format!("/{}", "a".repeat(5000))).chars().count(), MAX_PATH + 1);
     }
 }

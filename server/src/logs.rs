@@ -14,7 +14,7 @@ use crate::files::FileIdentity;
 const EXTENSIONS: [&str; 2] = [".ndjson", ".ndjson.zst"];
 
 /// The largest log that is read, in bytes.
-const MOST_BYTES: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 30;
 
 /// The logs of a directory. A log is read for its first request, and again if its file has changed.
 #[derive(Debug)]
@@ -110,7 +110,7 @@ impl LogStore {
         if let Some(log) = self.known(name, file) {
             return log;
         }
-        if file.bytes() > MOST_BYTES {
+        if file.bytes() > MAX_BYTES {
             return Err(ApiError::internal(format!("{name}: the log has more than 1 GiB")));
         }
         let log = match GameLog::read_checked(&path, &check_logged) {

@@ -13,7 +13,7 @@ use crate::error::ApiError;
 use crate::searches::StopOnDrop;
 
 /// The most rows that one proof visits.
-pub const MOST_ROWS: u64 = 20_000_000;
+pub const MAX_ROWS: u64 = 20_000_000;
 
 /// The running proofs, of which there is a limited number, and their limits.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ impl Proofs {
         let _stop = StopOnDrop(interrupt.clone());
         let answered = async move {
             let place = places.acquire_owned().await.map_err(ApiError::internal)?;
-            let limits = ProverLimits { rows: MOST_ROWS, memory, interrupt };
+            let limits = ProverLimits { rows: MAX_ROWS, memory, interrupt };
             let job = tokio::task::spawn_blocking(move || {
                 let _place = place;
                 job(&limits)

@@ -21,13 +21,13 @@ use crate::error::{ApiError, ErrorCode};
 const EXTENSION: &str = ".kif";
 
 /// The largest rulesheet that is read, in bytes.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// The most compiled games that are kept.
-const MOST_COMPILED: usize = 8;
+const MAX_COMPILED: usize = 8;
 
 /// The most rulesheets whose findings are kept.
-const MOST_CHECKED: usize = 64;
+const MAX_CHECKED: usize = 64;
 
 /// The random matches of a check, and the longest time that they take. A check that takes longer has no findings of
 /// further matches.
@@ -139,7 +139,7 @@ impl RulesheetStore {
         let Some(dir) = self.dir.as_ref().filter(|_| !name.contains(['/', '\\', ':', '\0'])) else { return Ok(None) };
         let path = dir.join(format!("{name}{EXTENSION}"));
         let Some(metadata) = path.metadata().ok().filter(std::fs::Metadata::is_file) else { return Ok(None) };
-        if metadata.len() > MOST_BYTES {
+        if metadata.len() > MAX_BYTES {
             return Err(ApiError::internal(format!("{name}: the rulesheet has more than 1 MiB")));
         }
         let unreadable = |error| ApiError::internal(format!("{name}: cannot read the rulesheet: {error}"));
@@ -182,7 +182,7 @@ impl RulesheetStore {
             return Err(ApiError::busy("the rulesheet takes too long to check; try again later"));
         }
         let mut all = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() >= MOST_CHECKED {
+        if all.len() >= MAX_CHECKED {
             all.remove(0);
         }
         all.push((sheet.digest().to_owned(), findings.clone()));
@@ -218,7 +218,7 @@ impl RulesheetStore {
         };
         let compiled = Arc::new(CompiledGame { text: text.to_owned(), game });
         let mut all = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() == MOST_COMPILED {
+        if all.len() == MAX_COMPILED {
             all.remove(0);
         }
         all.push(compiled.clone());
@@ -280,8 +280,8 @@ mod tests {
         };
         let first = compile(0);
         assert!(Arc::ptr_eq(&first, &compile(0)));
-        (0..=MOST_COMPILED).for_each(|number| drop(compile(number)));
-        assert_eq!(store.compiled.lock().unwrap().len(), MOST_COMPILED);
+        (0..=MAX_COMPILED).for_each(|number| drop(compile(number)));
+        assert_eq!(store.compiled.lock().unwrap().len(), MAX_COMPILED);
         assert!(!Arc::ptr_eq(&first, &compile(0)));
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
         assert!(store.compile("other", &Rules::parse(GAMES[0].text).unwrap(), &memory, &stop).is_err());

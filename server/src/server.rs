@@ -26,7 +26,7 @@ use crate::api;
 use crate::app::App;
 use crate::body::{Bodies, receive_body};
 use crate::connections::{Connections, Place};
-use crate::guard::{Guard, MOST_HEAD, guard};
+use crate::guard::{Guard, MAX_HEAD, guard};
 use crate::hosts::HostName;
 use crate::log::{RequestLog, log_request};
 use crate::options::{ClientLimits, ServerOptions};
@@ -202,7 +202,7 @@ async fn serve(
         async move { Ok::<_, Infallible>(answer.await.unwrap_or_else(|never| match never {})) }
     });
     let mut http = server::conn::http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(limits.head_time).max_buf_size(MOST_HEAD);
+    http.timer(TokioTimer::new()).header_read_timeout(limits.head_time).max_buf_size(MAX_HEAD);
     let mut serving = pin!(http.serve_connection(TokioIo::new(stream), service));
     tokio::select! {
         _ = serving.as_mut() => return,

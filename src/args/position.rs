@@ -13,7 +13,7 @@ use sternhalma_engine::{ChineseCheckers, Filter, GameHistory, board_of};
 use super::board::BoardArgs;
 
 /// The size of the largest record that is read.
-const MOST_RECORD_BYTES: u64 = 16 << 20;
+const MAX_RECORD_BYTES: u64 = 16 << 20;
 
 /// The position of a command that plays or counts moves.
 #[derive(Args, Clone)]
@@ -137,8 +137,8 @@ fn read_at_most(path: &Path, bytes: u64) -> io::Result<String> {
 
 /// Reads the record of a file.
 pub fn read_record(path: &Path) -> Result<AnnotatedGame> {
-    let text = read_at_most(path, MOST_RECORD_BYTES + 1).with_context(|| format!("{}: cannot read", path.display()))?;
-    if text.len() as u64 > MOST_RECORD_BYTES {
+    let text = read_at_most(path, MAX_RECORD_BYTES + 1).with_context(|| format!("{}: cannot read", path.display()))?;
+    if text.len() as u64 > MAX_RECORD_BYTES {
         bail!("{}: the file has more than 16 MiB", path.display());
     }
     if text.trim_start().starts_with('{') {

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use serde_json::json;
 use sternhalma_data::Board;
 use sternhalma_data::table::Coverage;
-use sternhalma_engine::learned::{LearnedWeights, MOST_HIDDEN};
+use sternhalma_engine::learned::{LearnedWeights, MAX_HIDDEN};
 use sternhalma_engine::players::PvsConfig;
 use sternhalma_engine::{Config, Roster};
 use sternhalma_trainer::{
@@ -49,7 +49,7 @@ pub struct Args {
     #[arg(long, default_value = "network")]
     model: ModelArg,
     /// Hidden units of the network for each player, up to 32
-    #[arg(long, value_name = "N", default_value_t = MOST_HIDDEN, value_parser = count_in::<usize>(1..=MOST_HIDDEN as u64))]
+    #[arg(long, value_name = "N", default_value_t = MAX_HIDDEN, value_parser = count_in::<usize>(1..=MAX_HIDDEN as u64))]
     hidden: usize,
     /// Passes over the positions for the network
     #[arg(long, value_name = "N", default_value = "30", value_parser = count::<u32>(1))]

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sternhalma_data::{Board, CellSet, Side, State, Table};
-use sternhalma_engine::learned::MOST_HIDDEN;
+use sternhalma_engine::learned::MAX_HIDDEN;
 use sternhalma_engine::{Config, Distances, Roster};
 use sternhalma_trainer::{
     FitOptions, LinearModel, Model, NetworkModel, Sample, fit, fit_scale, mean_loss, read_games, samples, split,
@@ -133,7 +133,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let linear = LinearModel::new(board, scale);
     let fixed = experiment.fit("linear", &linear, linear.start(&rows), 8, 0.01);
     experiment.fit_with_moves("linear with the features", &linear, linear.start(&rows), 8, 0.01);
-    let network = NetworkModel::new(board, MOST_HIDDEN, &linear, &fixed);
+    let network = NetworkModel::new(board, MAX_HIDDEN, &linear, &fixed);
     experiment.fit("network", &network, network.start(1), epochs, 0.005);
     experiment.fit_with_moves("network with the features", &network, network.start(1), epochs, 0.005);
     Ok(())

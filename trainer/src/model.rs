@@ -4,7 +4,7 @@
 
 use rand::{RngExt, SeedableRng};
 use sternhalma_data::{Board, Cell, CellSet};
-use sternhalma_engine::learned::{LinearWeights, MOST_HIDDEN, MOST_OUTPUT, NetworkWeights, OUTPUT_UNIT, UNIT};
+use sternhalma_engine::learned::{LinearWeights, MAX_HIDDEN, MAX_OUTPUT, NetworkWeights, OUTPUT_UNIT, UNIT};
 use sternhalma_engine::players::PvsConfig;
 use sternhalma_ggp::Rng;
 
@@ -137,12 +137,12 @@ pub struct NetworkModel<'a> {
 }
 
 /// The largest absolute value of an input weight or a bias. Sums of the largest armies fit into 16 bits.
-const MOST_INPUT: f32 = 4.0;
+const MAX_INPUT: f32 = 4.0;
 
 impl NetworkModel<'_> {
-    /// Creates a network with up to [`MOST_HIDDEN`] hidden units on top of a linear model.
+    /// Creates a network with up to [`MAX_HIDDEN`] hidden units on top of a linear model.
     pub fn new<'a>(board: Board, hidden: usize, linear: &'a LinearModel, fixed: &'a [f32]) -> NetworkModel<'a> {
-        NetworkModel { board, hidden: hidden.min(MOST_HIDDEN), linear, fixed }
+        NetworkModel { board, hidden: hidden.min(MAX_HIDDEN), linear, fixed }
     }
 
     fn inputs(&self) -> usize {
@@ -178,9 +178,9 @@ impl NetworkModel<'_> {
     }
 
     /// Returns the hidden sums of a perspective.
-    fn sums(&self, parameters: &[f32], sample: &Sample, perspective: usize) -> [f32; MOST_HIDDEN] {
+    fn sums(&self, parameters: &[f32], sample: &Sample, perspective: usize) -> [f32; MAX_HIDDEN] {
         let (inputs, biases, _, _) = self.parts(parameters);
-        let mut sums = [0.0; MOST_HIDDEN];
+        let mut sums = [0.0; MAX_HIDDEN];
         sums[..self.hidden].copy_from_slice(biases);
         self.for_each_input(sample, perspective, |input| {
             let weights = &inputs[input * self.hidden..][..self.hidden];
@@ -189,9 +189,9 @@ impl NetworkModel<'_> {
         sums
     }
 
-    fn output(&self, parameters: &[f32], sums: &[[f32; MOST_HIDDEN]; 2]) -> f32 {
+    fn output(&self, parameters: &[f32], sums: &[[f32; MAX_HIDDEN]; 2]) -> f32 {
         let (_, _, outputs, bias) = self.parts(parameters);
-        let weighted = |(sums, outputs): (&[f32; MOST_HIDDEN], &[f32])| -> f32 {
+        let weighted = |(sums, outputs): (&[f32; MAX_HIDDEN], &[f32])| -> f32 {
             sums.iter().zip(outputs).map(|(sum, output)| sum.clamp(0.0, 1.0).powi(2) * output).sum()
         };
         sums.iter().zip(outputs).map(weighted).sum::<f32>() + bias
@@ -201,7 +201,7 @@ impl NetworkModel<'_> {
     pub fn weights(&self, parameters: &[f32]) -> NetworkWeights {
         let (inputs, biases, outputs, bias) = self.parts(parameters);
         let rounded = |weights: &[f32], unit: i16| {
-            let mut integers = [0; MOST_HIDDEN];
+            let mut integers = [0; MAX_HIDDEN];
             integers.iter_mut().zip(weights).for_each(|(to, weight)| *to = (weight * f32::from(unit)).round() as i16);
             integers
         };
@@ -235,7 +235,7 @@ impl Model for NetworkModel<'_> {
         let outputs = self.parts(parameters).2;
         let first_output = (self.inputs() + 1) * hidden;
         for perspective in [0, 1] {
-            let mut by_sum = [0.0; MOST_HIDDEN];
+            let mut by_sum = [0.0; MAX_HIDDEN];
             let output_gradient = &mut gradient[first_output + perspective * hidden..][..hidden];
             for unit in 0..hidden {
                 let sum = sums[perspective][unit];
@@ -256,8 +256,8 @@ impl Model for NetworkModel<'_> {
 
     fn clip(&self, parameters: &mut [f32]) {
         let (inner, rest) = parameters.split_at_mut((self.inputs() + 1) * self.hidden);
-        inner.iter_mut().for_each(|weight| *weight = weight.clamp(-MOST_INPUT, MOST_INPUT));
-        let most = f32::from(MOST_OUTPUT) / f32::from(OUTPUT_UNIT);
+        inner.iter_mut().for_each(|weight| *weight = weight.clamp(-MAX_INPUT, MAX_INPUT));
+        let most = f32::from(MAX_OUTPUT) / f32::from(OUTPUT_UNIT);
         rest[..2 * self.hidden].iter_mut().for_each(|weight| *weight = weight.clamp(-most, most));
     }
 }

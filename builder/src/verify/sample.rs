@@ -26,9 +26,9 @@ use crate::observer::{BuildPhase, Observer};
 /// The words of a segment, which a thread checks in one task.
 pub(super) const SEGMENT_WORDS: usize = 1 << 12;
 /// The largest number of states that a class may involve, unless there is no smaller class.
-const MOST_STATES: u64 = 1 << 28;
+const MAX_STATES: u64 = 1 << 28;
 /// The largest number of classes to draw from.
-const MOST_CLASSES: u64 = 1 << 22;
+const MAX_CLASSES: u64 = 1 << 22;
 
 /// The context classes to prove: classes from every partition, with at least this many states.
 ///
@@ -145,10 +145,10 @@ fn candidates(prefix: Prefix, seed: u64, fixed_pieces: usize) -> Vec<Candidate> 
 /// Returns the number of fixed pieces for a sample of this many states: the smallest one with
 /// classes that are small in comparison.
 fn suitable_fixed_pieces(prefix: Prefix, states: u64) -> usize {
-    let most_states = (states / 4).clamp(1 << 16, MOST_STATES);
+    let most_states = (states / 4).clamp(1 << 16, MAX_STATES);
     let involved = |fixed_pieces: usize| 64 * max_words(&prefix, fixed_pieces) as u64;
     let candidates = 0..(prefix.board().pieces() - 1).max(1);
-    let mut few_classes = candidates.take_while(|&fixed_pieces| choose(prefix.within(), fixed_pieces) <= MOST_CLASSES);
+    let mut few_classes = candidates.take_while(|&fixed_pieces| choose(prefix.within(), fixed_pieces) <= MAX_CLASSES);
     let last = few_classes.clone().last().unwrap_or(0);
     few_classes.find(|&fixed_pieces| involved(fixed_pieces) <= most_states).unwrap_or(last)
 }

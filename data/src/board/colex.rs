@@ -3,22 +3,22 @@
 use super::cell::Cell;
 
 /// The largest number of pieces of an army.
-pub(crate) const MOST_PIECES: usize = 15;
+pub(crate) const MAX_PIECES: usize = 15;
 
 /// A row length above the cells of any board. The row length is a power of two,
 /// so that `index % ROW` needs no bounds check.
 pub(crate) const ROW: usize = 128;
 
 /// `BINOMIALS[k][n]` is C(n, k), or `u64::MAX` if that exceeds 64 bits.
-pub(super) static BINOMIALS: [[u64; ROW]; MOST_PIECES + 1] = binomials();
+pub(super) static BINOMIALS: [[u64; ROW]; MAX_PIECES + 1] = binomials();
 
-pub(super) const fn binomials() -> [[u64; ROW]; MOST_PIECES + 1] {
-    let mut table = [[0u64; ROW]; MOST_PIECES + 1];
+pub(super) const fn binomials() -> [[u64; ROW]; MAX_PIECES + 1] {
+    let mut table = [[0u64; ROW]; MAX_PIECES + 1];
     let mut n = 0;
     while n < ROW {
         table[0][n] = 1;
         let mut k = 1;
-        while k <= MOST_PIECES && n > 0 {
+        while k <= MAX_PIECES && n > 0 {
             table[k][n] = table[k - 1][n - 1].saturating_add(table[k][n - 1]);
             k += 1;
         }
@@ -34,7 +34,7 @@ const BUCKETS: usize = 64 << MANTISSA;
 
 /// `ESTIMATES[k][bucket(rest)]` is the largest n with `bucket(C(n, k)) <= bucket(rest)`: the largest n with
 /// C(n, k) <= `rest`, or one more.
-static ESTIMATES: [[u8; BUCKETS]; MOST_PIECES + 1] = estimates();
+static ESTIMATES: [[u8; BUCKETS]; MAX_PIECES + 1] = estimates();
 
 /// Returns a number that grows with `rest`: the exponent and the first bits of the mantissa of `rest + 1`.
 /// `rest` is below 2^63 - 1.
@@ -45,11 +45,11 @@ const fn bucket(rest: u64) -> usize {
     (float.to_bits() >> (f64::MANTISSA_DIGITS - 1 - MANTISSA)) as usize - (1023 << MANTISSA)
 }
 
-const fn estimates() -> [[u8; BUCKETS]; MOST_PIECES + 1] {
+const fn estimates() -> [[u8; BUCKETS]; MAX_PIECES + 1] {
     let counts = binomials();
-    let mut table = [[0; BUCKETS]; MOST_PIECES + 1];
+    let mut table = [[0; BUCKETS]; MAX_PIECES + 1];
     let mut k = 2;
-    while k <= MOST_PIECES {
+    while k <= MAX_PIECES {
         let (mut n, mut at) = (k, 0);
         while at < BUCKETS {
             let first = n;

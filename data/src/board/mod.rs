@@ -32,7 +32,7 @@ mod states;
 mod symmetry;
 
 pub use cell::{Cell, CellIter, CellSet};
-pub(crate) use colex::{MOST_PIECES, ROW};
+pub(crate) use colex::{MAX_PIECES, ROW};
 pub use colex::{binomial, choose};
 pub use drawing::Drawing;
 pub use geometry::{Geometry, Jump};

@@ -3,23 +3,23 @@
 use std::fmt;
 
 use super::cell::{Cell, CellSet};
-use super::colex::{BINOMIALS, MOST_PIECES, binomials, choose, largest};
+use super::colex::{BINOMIALS, MAX_PIECES, binomials, choose, largest};
 use super::state::State;
 
 /// `LOW_HALF[i][n]` is C(n, i + 1) and `HIGH_HALF[i][n]` is C(64 + n, i + 1)
 /// for `n` below 64. Both are 0 for `n` = 64, the number of trailing zeros of
 /// an empty word.
-static LOW_HALF: [[u64; 65]; MOST_PIECES] = half(0);
+static LOW_HALF: [[u64; 65]; MAX_PIECES] = half(0);
 /// `HIGH_HALF` has twice the rows, because [`Rank::of`] reads up to
-/// [`MOST_PIECES`] rows from any row up to that number. The additional rows are 0.
-static HIGH_HALF: [[u64; 65]; 2 * MOST_PIECES] = half(64);
+/// [`MAX_PIECES`] rows from any row up to that number. The additional rows are 0.
+static HIGH_HALF: [[u64; 65]; 2 * MAX_PIECES] = half(64);
 
 /// Returns the binomial coefficients of the 64 cells from `first` on.
 const fn half<const ROWS: usize>(first: usize) -> [[u64; 65]; ROWS] {
     let full = binomials();
     let mut rows = [[0; 65]; ROWS];
     let mut i = 0;
-    while i < ROWS && i < MOST_PIECES {
+    while i < ROWS && i < MAX_PIECES {
         let mut n = 0;
         while n < 64 {
             rows[i][n] = full[i + 1][first + n];
@@ -54,7 +54,7 @@ impl Rank {
     #[inline]
     pub fn of(state: State) -> Rank {
         let cells = state.cells();
-        assert!(cells.len() <= MOST_PIECES, "an army has at most 15 pieces");
+        assert!(cells.len() <= MAX_PIECES, "an army has at most 15 pieces");
         let (mut low, mut high) = (cells.bits() as u64, (cells.bits() >> 64) as u64);
         // The lowest piece of the high half has this index in the army.
         let below = low.count_ones() as usize;
@@ -194,7 +194,7 @@ pub struct PartialRank {
     cells: CellSet,
     /// The contribution of the other pieces to the rank, by the number of them
     /// that are below the missing piece.
-    sums: [u64; MOST_PIECES],
+    sums: [u64; MAX_PIECES],
 }
 
 impl PartialRank {
@@ -204,7 +204,7 @@ impl PartialRank {
     /// If there are more than 14 cells.
     #[inline]
     pub fn new(cells: CellSet) -> PartialRank {
-        let mut sums = [0; MOST_PIECES];
+        let mut sums = [0; MAX_PIECES];
         // If the missing piece is below all others, their indices are one higher.
         for (index, cell) in cells.iter().enumerate() {
             sums[0] += BINOMIALS[index + 2][cell.index()];

@@ -15,7 +15,7 @@
 use std::sync::Arc;
 
 use super::cell::{Cell, CellSet};
-use super::colex::MOST_PIECES;
+use super::colex::MAX_PIECES;
 use super::geometry::Geometry;
 use super::moves::Move;
 use super::position::Position;
@@ -72,7 +72,7 @@ enum Version {
 const SMALLEST_WALL: usize = 4;
 
 /// The cells of a zone are among this many first ones, as the player sees them.
-const MOST_ZONE: usize = 10;
+const MAX_ZONE: usize = 10;
 
 /// The seals that are possible on a board. The tests enumerate them.
 #[derive(Clone, Debug)]
@@ -154,9 +154,9 @@ impl Zone {
         let seen: CellSet = cells.iter().map(|&cell| Cell::new(cell)).collect();
         let cells = if side == Side::X { seen } else { seen.rotate_180(board.cells()) };
         let walls = cells.iter().fold(CellSet::EMPTY, |walls, cell| walls | reach[cell.index()]);
-        let start = if side == Side::X { 0 } else { board.cells() - MOST_ZONE };
+        let start = if side == Side::X { 0 } else { board.cells() - MAX_ZONE };
         let mut zone = Zone { cells, walls, start, version, starts: vec![0], parts: Vec::new() };
-        for index in 0..1 << MOST_ZONE {
+        for index in 0..1 << MAX_ZONE {
             let open = CellSet::from_bits(index << start);
             if open.is_subset(cells) {
                 zone.parts.extend(zone.parts_of(board, board.goal(side.other()), open, reach));
@@ -209,7 +209,7 @@ impl Zone {
     /// Returns the index of a set of cells of the zone.
     #[inline]
     fn index(&self, cells: CellSet) -> usize {
-        (cells.bits() >> self.start) as usize & ((1 << MOST_ZONE) - 1)
+        (cells.bits() >> self.start) as usize & ((1 << MAX_ZONE) - 1)
     }
 
     /// Returns the parts that an army may seal.
@@ -572,13 +572,13 @@ struct ForbiddenMoves {
     /// The pieces of the opponent in the zone.
     others_near: CellSet,
     /// The forbidden destinations of each piece, in the order of the cells.
-    by_piece: [CellSet; MOST_PIECES],
+    by_piece: [CellSet; MAX_PIECES],
 }
 
 impl ForbiddenMoves {
     fn new(zone: &Zone, army: CellSet, others_near: CellSet) -> ForbiddenMoves {
         let (gaps, _) = zone.gaps(army, others_near);
-        let mut by_piece = [CellSet::EMPTY; MOST_PIECES];
+        let mut by_piece = [CellSet::EMPTY; MAX_PIECES];
         // The pieces of the opponent outside the zone are not known, so some of these cells are occupied.
         let to = CellSet::first_cells(Cell::LIMIT) - army;
         for (from, forbidden) in army.iter().zip(&mut by_piece) {

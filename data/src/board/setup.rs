@@ -5,7 +5,7 @@ use std::fmt;
 use thiserror::Error;
 
 use super::cell::CellSet;
-use super::colex::{MOST_PIECES, binomial};
+use super::colex::{MAX_PIECES, binomial};
 use super::geometry::Geometry;
 use super::side::Side;
 
@@ -78,7 +78,7 @@ impl Board {
     pub fn new(size: u64, pieces: u64) -> Result<Board, BoardError> {
         let small = u8::try_from(size).ok().filter(|size| Geometry::SIZES.contains(size));
         let small = small.ok_or(BoardError::Size(size))?;
-        let most = (MOST_PIECES as u64).min(size * size - 1);
+        let most = (MAX_PIECES as u64).min(size * size - 1);
         if pieces == 0 || pieces > most {
             return Err(BoardError::Pieces { size: small, pieces, most });
         }

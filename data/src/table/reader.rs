@@ -400,9 +400,9 @@ impl Table {
     /// If the table is not mirrored.
     pub(super) fn unfold(&self, ranks: Range<u64>, decoded: &mut DecodedBlocks) -> Result<Vec<u8>, TableError> {
         /// The values of the runs of states that differ in two pieces are read together.
-        const MOST_PERMUTED: usize = 2;
+        const MAX_PERMUTED: usize = 2;
         let symmetry = self.symmetry().expect("only mirrored tables are unfolded");
-        let most_permuted = MOST_PERMUTED.min(self.board().pieces() - 2);
+        let most_permuted = MAX_PERMUTED.min(self.board().pieces() - 2);
         let runs = self.runs.get_or_init(|| MirroredRuns::new(symmetry.clone(), most_permuted));
         let mut result = Ok(());
         let values = runs.read_by_rank(ranks, |first, out| {

@@ -15,7 +15,7 @@ use crate::rules::{ChineseCheckers, Filter, GameSetup, GameState};
 
 /// The number of draws in succession without a new opening after which no further opening is
 /// expected.
-const MOST_REPEATS: u64 = 10_000;
+const MAX_REPEATS: u64 = 10_000;
 
 /// The number of openings in succession that fail a test of balance after which no balanced one is expected.
 pub const MAX_UNBALANCED: usize = 10_000;
@@ -62,7 +62,7 @@ impl Iterator for DistinctOpenings {
 impl DistinctOpenings {
     /// Returns the next opening, or `None` if none was found in 10,000 draws or `stop` is set.
     fn next_until(&mut self, stop: &AtomicBool) -> Option<GameState> {
-        for _ in 0..MOST_REPEATS {
+        for _ in 0..MAX_REPEATS {
             if stop.load(Relaxed) {
                 return None;
             }

@@ -19,7 +19,7 @@ use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The largest number of hidden units of a perspective.
-pub const MOST_HIDDEN: usize = 32;
+pub const MAX_HIDDEN: usize = 32;
 
 /// The integer that stands for 1 in inputs and hidden units.
 pub const UNIT: i16 = 255;
@@ -28,7 +28,7 @@ pub const UNIT: i16 = 255;
 pub const OUTPUT_UNIT: i16 = 64;
 
 /// The largest output weight. Its product with [`UNIT`] fits into 16 bits.
-pub const MOST_OUTPUT: i16 = 127;
+pub const MAX_OUTPUT: i16 = 127;
 
 /// The first bytes of a file.
 const MAGIC: [u8; 8] = *b"SHEVAL\n\0";
@@ -86,7 +86,7 @@ pub struct LinearWeights {
 }
 
 /// The hidden units of a perspective before their activation: the biases plus the weights of all pieces.
-pub type HiddenSums = [i16; MOST_HIDDEN];
+pub type HiddenSums = [i16; MAX_HIDDEN];
 
 /// A network with one hidden layer for the perspective of each player.
 ///
@@ -166,7 +166,7 @@ impl LearnedWeights {
     ///
     /// # Panics
     ///
-    /// Panics if `hidden` is larger than [`MOST_HIDDEN`].
+    /// Panics if `hidden` is larger than [`MAX_HIDDEN`].
     pub fn to_bytes(&self, hidden: usize) -> Vec<u8> {
         let network = self.network.as_ref();
         let hidden = if network.is_some() { hidden } else { 0 };
@@ -192,7 +192,7 @@ impl LearnedWeights {
 
     /// Returns the checksum (XXH3, 64 bits) of the file with all units.
     pub fn checksum(&self) -> u64 {
-        xxh3_64(&self.to_bytes(MOST_HIDDEN))
+        xxh3_64(&self.to_bytes(MAX_HIDDEN))
     }
 
     /// Parses the bytes of a file.
@@ -216,7 +216,7 @@ impl LearnedWeights {
         let [size, pieces] = reader.take()?;
         let board = Board::new(size.into(), pieces.into()).map_err(|_| WeightsError::Invalid("board"))?;
         let hidden = usize::from(u16::from_le_bytes(reader.take()?));
-        if hidden > MOST_HIDDEN {
+        if hidden > MAX_HIDDEN {
             return Err(WeightsError::Invalid("number of hidden units"));
         }
         let cells = (0..board.cells()).map(|_| reader.number()).collect::<Result<_, _>>()?;
@@ -244,7 +244,7 @@ impl Reader<'_> {
 
     /// Reads a number per hidden unit. Units that the file lacks have 0.
     fn per_unit(&mut self, hidden: usize) -> Result<HiddenSums, WeightsError> {
-        let mut numbers = [0; MOST_HIDDEN];
+        let mut numbers = [0; MAX_HIDDEN];
         numbers[..hidden].iter_mut().try_for_each(|number| self.number().map(|read| *number = read))?;
         Ok(numbers)
     }
@@ -269,12 +269,12 @@ impl NetworkWeights {
     /// range.
     fn check(&self, pieces: usize) -> Result<(), WeightsError> {
         // The evaluation stays far below the values of won races.
-        const MOST_SCALE: i32 = 10_000;
-        if !(1..=MOST_SCALE).contains(&self.scale) {
+        const MAX_SCALE: i32 = 10_000;
+        if !(1..=MAX_SCALE).contains(&self.scale) {
             return Err(WeightsError::Invalid("scale"));
         }
         let most = |numbers: &HiddenSums| numbers.iter().map(|number| number.unsigned_abs()).max().unwrap_or(0);
-        if self.outputs.iter().any(|outputs| most(outputs) > MOST_OUTPUT.unsigned_abs()) {
+        if self.outputs.iter().any(|outputs| most(outputs) > MAX_OUTPUT.unsigned_abs()) {
             return Err(WeightsError::Invalid("output weight"));
         }
         let largest = self.inputs.iter().map(most).max().unwrap_or(0);
@@ -297,7 +297,7 @@ mod tests {
 
     fn network(hidden: usize) -> NetworkWeights {
         let units = |first: i16| {
-            let mut units = [0; MOST_HIDDEN];
+            let mut units = [0; MAX_HIDDEN];
             units[..hidden].iter_mut().zip(first..).for_each(|(unit, number)| *unit = number);
             units
         };

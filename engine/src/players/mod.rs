@@ -28,7 +28,7 @@ pub use evaluate::{MeanRow, Separated, TableDifference, TableForesight};
 pub use follower::Follower;
 pub use interface::{Choice, EnginePlayer, SearchInfo, SearchObserver, SearchValue};
 pub use level::{Level, LevelError};
-pub(crate) use parameters::{MOST_MEGABYTES, MOST_THREADS};
+pub(crate) use parameters::{MAX_MEGABYTES, MAX_THREADS};
 pub use playout::FarthestMix;
 pub(crate) use prepared::renewed_identity;
 pub use prepared::{PrepareError, PreparedPlayer, WeightsFiles};

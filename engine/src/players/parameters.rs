@@ -14,10 +14,10 @@ use crate::players::roster::PlayerError;
 use crate::rules::Filter;
 
 /// The largest size of a transposition table, in units of 2^20 bytes.
-pub(crate) const MOST_MEGABYTES: u32 = 1 << 16;
+pub(crate) const MAX_MEGABYTES: u32 = 1 << 16;
 
 /// The largest number of threads of a search.
-pub(crate) const MOST_THREADS: u32 = 256;
+pub(crate) const MAX_THREADS: u32 = 256;
 
 /// A parameter of a player: its key, and the place of its value.
 type Row<T> = (&'static str, for<'a> fn(&'a mut T) -> Option<Field<'a>>);
@@ -54,8 +54,8 @@ const ALPHA_BETA: &[Row<AlphaBetaConfig>] = &[
 const PVS: &[Row<PvsConfig>] = &[
     ("depth", |pvs| whole(&mut pvs.depth, [1, u32::MAX])),
     ("moves", |pvs| choice(&mut pvs.moves, FILTERS)),
-    ("table_megabytes", |pvs| whole(&mut pvs.table_megabytes, [1, MOST_MEGABYTES])),
-    ("threads", |pvs| whole(&mut pvs.threads, [1, MOST_THREADS])),
+    ("table_megabytes", |pvs| whole(&mut pvs.table_megabytes, [1, MAX_MEGABYTES])),
+    ("threads", |pvs| whole(&mut pvs.threads, [1, MAX_THREADS])),
     ("reductions", |pvs| flag(&mut pvs.reductions)),
     ("pruning", |pvs| flag(&mut pvs.pruning)),
     ("futility", |pvs| hundredths(&mut pvs.futility)),

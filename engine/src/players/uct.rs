@@ -14,7 +14,7 @@ use crate::rules::{Action, ChineseCheckers, GameState};
 
 /// The maximum number of moves in a tree: about 1.6 GB, or 2.1 GB with guided
 /// selection. A full tree does not grow.
-const MOST_EDGES: usize = 1 << 26;
+const MAX_EDGES: usize = 1 << 26;
 
 /// The number of expansions at which Monte-Carlo search reports first. The
 /// search reports again whenever the number has doubled.
@@ -111,7 +111,7 @@ where
         expansion_threshold: config.threshold,
         length_bonus: LengthBonus { weight: config.length_weight, horizon: LENGTH_HORIZON },
         decision: search.decision,
-        max_edges: MOST_EDGES,
+        max_edges: MAX_EDGES,
         transpositions: search.transpositions,
         tree_gamma: search.tree_gamma,
         solver: search.solver,

@@ -20,7 +20,7 @@ use crate::rules::{ChineseCheckers, Filter, GameSetup, GameState, Outcome, PLY_L
 pub const MAX_NESTING: usize = 32;
 
 /// The maximum number of keys of a move that have no field in [`MoveInfo`].
-const MOST_KEYS: usize = 32;
+const MAX_KEYS: usize = 32;
 
 /// The longest text of a move: a pass, or two cells such as `k11-k10`.
 const LONGEST_MOVE: usize = 7;
@@ -266,7 +266,7 @@ fn set_info(info: &mut MoveInfo, key: &str, value: &str) -> Result<(), &'static 
         }
         "depth" => info.depth = Some(value.parse().map_err(|_| "expected a number of plies")?),
         "nodes" => info.nodes = Some(value.parse().map_err(|_| "expected a number")?),
-        _ if info.others.len() == MOST_KEYS => return Err("a move has at most 32 other keys"),
+        _ if info.others.len() == MAX_KEYS => return Err("a move has at most 32 other keys"),
         _ => info.others.push((key.to_owned(), value.to_owned())),
     }
     Ok(())

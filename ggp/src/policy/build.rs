@@ -13,7 +13,7 @@ use crate::batch::{LanePlayout, LaneSelection, ResumableMcts, ResumableSearch, T
 
 /// The maximum number of edges of a tree that is kept through a match. A tree
 /// of this size takes 400 MB to 1 GB.
-const MOST_EDGES: usize = 1 << 24;
+const MAX_EDGES: usize = 1 << 24;
 
 impl SearchPolicy {
     /// Calls the visitor with the selection and the playout, both without experience. A search is compiled for each
@@ -111,7 +111,7 @@ impl SearchPolicy {
     fn spec(&self, seed: u64) -> SearchSpec {
         let &SearchPolicy { decision, tree_gamma, solver, transpositions, .. } = self;
         let settings =
-            MctsConfig { max_edges: MOST_EDGES, decision, tree_gamma, solver, transpositions, ..MctsConfig::default() };
+            MctsConfig { max_edges: MAX_EDGES, decision, tree_gamma, solver, transpositions, ..MctsConfig::default() };
         SearchSpec { settings, tuning: self.tuning.clone(), memory: self.memory_budget(), seed }
     }
 }

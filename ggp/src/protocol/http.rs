@@ -4,8 +4,8 @@
 //! URL-encoded message in the path, and OPTIONS. The player answers every
 //! message with `200 OK`. Other answers are `400` with the reason (no message),
 //! `405` (other methods), `408` (too slow), `413` (body too long) and `431`
-//! (head too long). A connection takes at most [`MOST_BODY`] and some buffers
-//! of memory, and at most [`MOST_CONNECTIONS`] are open at once.
+//! (head too long). A connection takes at most [`MAX_BODY`] and some buffers
+//! of memory, and at most [`MAX_CONNECTIONS`] are open at once.
 
 use std::convert::Infallible;
 use std::io::{self, Cursor};
@@ -33,14 +33,14 @@ use tokio::time::{sleep, timeout};
 
 use super::manager::{Transport, TransportError};
 use super::message::{MessageError, Reply};
-pub use super::request::{MOST_BODY, READ_TIMEOUT};
-use super::request::{MOST_HEAD, read_start};
+pub use super::request::{MAX_BODY, READ_TIMEOUT};
+use super::request::{MAX_HEAD, read_start};
 
 /// The maximum length of a reply to a manager, in bytes.
-pub const MOST_REPLY: usize = 64 << 10;
+pub const MAX_REPLY: usize = 64 << 10;
 
 /// The maximum number of open connections of a player; further ones wait.
-pub const MOST_CONNECTIONS: usize = 256;
+pub const MAX_CONNECTIONS: usize = 256;
 
 /// The interval at which waiting tasks test whether to stop.
 const LOOK: Duration = Duration::from_millis(50);
@@ -63,7 +63,7 @@ impl Server {
     ///
     /// Returns an error if the address is not available.
     pub fn bind(address: impl ToSocketAddrs) -> io::Result<Server> {
-        let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(MOST_CONNECTIONS).build()?;
+        let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(MAX_CONNECTIONS).build()?;
         let listener = std::net::TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
         let listener = {
@@ -86,7 +86,7 @@ impl Server {
     /// dropped.
     pub fn run(self, answer: Answer, stop: &AtomicBool) {
         let accept = async {
-            let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+            let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
             loop {
                 let Ok(place) = places.clone().acquire_owned().await else { return };
                 match self.listener.accept().await {
@@ -134,7 +134,7 @@ where
     });
     let mut server = server::conn::http1::Builder::new();
     // A peer may close its end after the request.
-    server.half_close(true).keep_alive(false).title_case_headers(true).max_buf_size(MOST_HEAD);
+    server.half_close(true).keep_alive(false).title_case_headers(true).max_buf_size(MAX_HEAD);
     server.timer(TokioTimer::new()).header_read_timeout(READ_TIMEOUT);
     // A peer that violates the protocol or disconnects is answered as far as
     // possible.
@@ -153,7 +153,7 @@ where
             let spaced = path.strip_prefix('/').unwrap_or(path).replace('+', " ");
             percent_decode_str(&spaced).decode_utf8_lossy().into_owned()
         }
-        Method::POST => match body(request.into_body(), MOST_BODY, READ_TIMEOUT).await {
+        Method::POST => match body(request.into_body(), MAX_BODY, READ_TIMEOUT).await {
             Ok(text) => text,
             Err(status) => return plain(status, format!("{status}\n")),
         },
@@ -257,7 +257,7 @@ impl Transport for HttpTransport {
 async fn post(address: &str, message: String) -> Result<String, TransportError> {
     let stream = TcpStream::connect(address).await.map_err(|error| TransportError::Unreachable(error.to_string()))?;
     let mut client = client::conn::http1::Builder::new();
-    client.title_case_headers(true).max_buf_size(MOST_HEAD);
+    client.title_case_headers(true).max_buf_size(MAX_HEAD);
     let (mut sender, connection) = client.handshake(TokioIo::new(stream)).await.map_err(|error| fault(&error))?;
     // The task ends with this future.
     let mut driver = JoinSet::new();
@@ -277,9 +277,9 @@ async fn post(address: &str, message: String) -> Result<String, TransportError> 
     if response.status() != StatusCode::OK {
         return Err(TransportError::Http(format!("the status is {}", response.status())));
     }
-    match Limited::new(response.into_body(), MOST_REPLY).collect().await {
+    match Limited::new(response.into_body(), MAX_REPLY).collect().await {
         Ok(whole) => Ok(String::from_utf8_lossy(&whole.to_bytes()).into_owned()),
-        Err(error) if error.is::<LengthLimitError>() => Err(TransportError::TooLong(MOST_REPLY)),
+        Err(error) if error.is::<LengthLimitError>() => Err(TransportError::TooLong(MAX_REPLY)),
         Err(_) => Err(TransportError::Closed),
     }
 }

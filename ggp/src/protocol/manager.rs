@@ -15,7 +15,7 @@ use super::message::Message;
 const GRACE: Duration = Duration::from_secs(1);
 
 /// The number of characters of an invalid reply that are recorded.
-const MOST_RECORDED: usize = 200;
+const MAX_RECORDED: usize = 200;
 
 /// The transport of messages to the players of a match.
 pub trait Transport {
@@ -401,7 +401,7 @@ impl<G: Reasoner> MatchRunner<'_, G> {
     }
 
     fn note(&mut self, step: Option<usize>, role: usize, kind: PlayerErrorKind, detail: &str) {
-        let detail: String = detail.chars().take(MOST_RECORDED).collect();
+        let detail: String = detail.chars().take(MAX_RECORDED).collect();
         let role = self.game.role_names()[role].clone();
         (self.log)(&format!("{role}: {kind:?}: {detail}"));
         self.record.errors.push(PlayerError { step, role, kind, detail });
@@ -517,7 +517,7 @@ mod tests {
                 (None, "differ", PlayerErrorKind::Closed),
             ]
         );
-        assert_eq!(record.errors[3].detail.chars().count(), MOST_RECORDED);
+        assert_eq!(record.errors[3].detail.chars().count(), MAX_RECORDED);
         assert_eq!(record.steps[1].moves[0], "(show heads)");
         assert_eq!(record.ended, MatchEnd::Terminal);
     }

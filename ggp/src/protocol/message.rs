@@ -8,7 +8,7 @@ use sternhalma_gdl::{Document, Expr, ExprKind, KifError};
 use thiserror::Error;
 
 /// The maximum clock, in seconds: eleven days.
-const MOST_SECONDS: f64 = 1e6;
+const MAX_SECONDS: f64 = 1e6;
 
 /// A message of a game manager to a player.
 ///
@@ -147,7 +147,7 @@ fn rulesheet(expr: &Expr, expected: &'static str) -> Result<Document, MessageErr
 fn clock(expr: &Expr) -> Result<Duration, MessageError> {
     let error = || MessageError::Clock { text: expr.to_string() };
     let seconds: f64 = expr.as_symbol().and_then(|text| text.parse().ok()).ok_or_else(error)?;
-    if (0.0..=MOST_SECONDS).contains(&seconds) { Ok(Duration::from_secs_f64(seconds)) } else { Err(error()) }
+    if (0.0..=MAX_SECONDS).contains(&seconds) { Ok(Duration::from_secs_f64(seconds)) } else { Err(error()) }
 }
 
 /// A symbol, usually NIL, means that there are no moves.

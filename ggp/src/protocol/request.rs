@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::time::timeout;
 
 /// The maximum length of a message to a player, in bytes.
-pub const MOST_BODY: usize = 2 << 20;
+pub const MAX_BODY: usize = 2 << 20;
 
 /// The time in which a request must be complete; otherwise it is answered by
 /// 408.
@@ -21,7 +21,7 @@ pub const READ_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The maximum length of the head of a request or reply, in bytes. A GET
 /// message is in the head.
-pub(super) const MOST_HEAD: usize = 64 << 10;
+pub(super) const MAX_HEAD: usize = 64 << 10;
 
 /// The time in which the rest of a body arrives that is longer than its
 /// `Content-Length`.
@@ -42,7 +42,7 @@ pub async fn read_start(stream: &mut (impl AsyncRead + Unpin)) -> Result<Vec<u8>
     };
     let Some(head) = head? else { return Ok(bytes) };
     let Some((value, length)) = content_length(&bytes[..head]) else { return Ok(bytes) };
-    if length > MOST_BODY {
+    if length > MAX_BODY {
         return Ok(bytes);
     }
     let whole = read_until(stream, &mut bytes, |bytes| bytes.len() >= head + length);
@@ -65,10 +65,10 @@ pub async fn read_start(stream: &mut (impl AsyncRead + Unpin)) -> Result<Vec<u8>
 /// request.
 async fn read_head(stream: &mut (impl AsyncRead + Unpin), bytes: &mut Vec<u8>) -> Result<Option<usize>, StatusCode> {
     let is_other = |bytes: &[u8]| bytes.first().is_some_and(|first| !first.is_ascii_alphabetic());
-    let done = |bytes: &[u8]| is_other(bytes) || head_end(bytes).is_some() || bytes.len() > MOST_HEAD;
+    let done = |bytes: &[u8]| is_other(bytes) || head_end(bytes).is_some() || bytes.len() > MAX_HEAD;
     read_until(stream, bytes, done).await;
     match head_end(bytes).filter(|_| !is_other(bytes)) {
-        None if bytes.len() > MOST_HEAD => Err(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE),
+        None if bytes.len() > MAX_HEAD => Err(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE),
         end => Ok(end),
     }
 }
@@ -140,7 +140,7 @@ mod tests {
         }
         assert_eq!(read(b"\x16\x03\x01"), Ok("\x16\x03\x01".to_owned()));
         assert_eq!(read(b"POST /\nContent-Length: 6\n\n(INFO)"), Ok("POST /\nContent-Length: 6\n\n(INFO)".to_owned()));
-        let long = vec![b'x'; MOST_HEAD + 1];
+        let long = vec![b'x'; MAX_HEAD + 1];
         assert_eq!(read(&long), Err(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE));
     }
 }

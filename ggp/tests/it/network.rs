@@ -18,7 +18,7 @@ use sternhalma_ggp::{Game, Rng};
 use crate::common::{collection, files, own_dir, public_lengths};
 
 const PLAYOUTS: usize = 200;
-const MOST_STEPS: usize = 10_000;
+const MAX_STEPS: usize = 10_000;
 
 /// A state of a match as the prover reports it, in the numbers of the network.
 struct ProvenState {
@@ -84,7 +84,7 @@ fn proven_matches(network: &Network, prover: &mut Prover, time: Duration, rng: &
             if terminal {
                 break;
             }
-            assert!(states.len() < MOST_STEPS);
+            assert!(states.len() < MAX_STEPS);
             state = prover.next(&state, &joint).unwrap();
         }
         matches.push(states);
@@ -228,7 +228,7 @@ fn sequential_samples(game: &NetworkGame, count: usize, rng: &mut Rng) -> Vec<Ve
     let mut samples = vec![Vec::new(); 1 + roles];
     for _ in 0..count {
         let mut state = game.initial();
-        samples[0].push(game.playout(&mut state, MOST_STEPS, rng) as f64);
+        samples[0].push(game.playout(&mut state, MAX_STEPS, rng) as f64);
         (0..roles).for_each(|role| samples[1 + role].push(f64::from(game.goal(&state, role))));
     }
     samples

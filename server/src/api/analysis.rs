@@ -33,7 +33,7 @@ use crate::searches::{Search, StopOnDrop};
 const DEFAULT_PLAYER: &str = "sternhalma";
 
 /// The most lines of a search.
-const MOST_LINES: usize = 100;
+const MAX_LINES: usize = 100;
 
 /// The seed of the players. The same request gives the same search.
 const SEED: u64 = 1;
@@ -96,8 +96,8 @@ impl AnalysisParams {
 
     fn lines(&self) -> Result<usize, ApiError> {
         match self.lines.unwrap_or(1) {
-            lines @ 1..=MOST_LINES => Ok(lines),
-            lines => Err(ApiError::invalid(format!("expected 1 to {MOST_LINES} lines, got {lines}"))),
+            lines @ 1..=MAX_LINES => Ok(lines),
+            lines => Err(ApiError::invalid(format!("expected 1 to {MAX_LINES} lines, got {lines}"))),
         }
     }
 

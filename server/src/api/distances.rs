@@ -20,7 +20,7 @@ use crate::tables::OpenTable;
 use crate::work::Deadline;
 
 /// The most states of a request.
-pub const MOST_STATES: usize = 100_000;
+pub const MAX_STATES: usize = 100_000;
 
 /// The states that are looked up between two looks at the clock.
 const PART: usize = 1024;
@@ -144,8 +144,8 @@ fn parse_line(board: Board, side: Side, line: &[u8]) -> Result<ArmyState, ApiErr
 
 fn check_count(count: usize) -> Result<(), ApiError> {
     match count {
-        0..=MOST_STATES => Ok(()),
-        _ => Err(ApiError::too_large(format!("expected at most {MOST_STATES} states, got {count}"))),
+        0..=MAX_STATES => Ok(()),
+        _ => Err(ApiError::too_large(format!("expected at most {MAX_STATES} states, got {count}"))),
     }
 }
 

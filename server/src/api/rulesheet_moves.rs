@@ -20,7 +20,7 @@ use crate::app::App;
 use crate::error::{ApiError, ErrorCode};
 use crate::extract::{Json, NoParams, Path, Query, RulesheetPath};
 use crate::openapi::Shared;
-use crate::proofs::MOST_ROWS;
+use crate::proofs::MAX_ROWS;
 use crate::searches::{Search, StopOnDrop};
 
 /// The policy that searches by default.
@@ -145,7 +145,7 @@ impl Job<'_> {
     fn run(&self, name: &str) -> Result<MoveAnswer, ApiError> {
         let (text, _) = self.app.rulesheets.read(name)?;
         let Search { stop, memory, .. } = self.search;
-        let proofs = ProverLimits { rows: MOST_ROWS, memory: memory.part(memory.limit() / 8), interrupt: stop.clone() };
+        let proofs = ProverLimits { rows: MAX_ROWS, memory: memory.part(memory.limit() / 8), interrupt: stop.clone() };
         let rules = self.app.rulesheets.playable(&text, &proofs)?;
         let mut position = Position::new(&rules, self.body.state.as_deref(), &proofs)?;
         let role = position.role(&self.body.role)?;

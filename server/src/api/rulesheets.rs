@@ -21,7 +21,7 @@ use crate::rulesheets::{Source, invalid, parse_valid, valid};
 const LISTING_ROWS: u64 = 100_000;
 
 /// The most bytes of the fluents of a state, and of the moves of a role.
-const MOST_TEXT: usize = 16 << 20;
+const MAX_TEXT: usize = 16 << 20;
 
 /// The rulesheets by name.
 #[derive(Serialize, ToSchema)]
@@ -316,8 +316,8 @@ impl Position {
 /// If they are too long. Terms share parts, so their texts can be much larger than the terms.
 fn texts(prover: &Prover, terms: &[TermId]) -> Result<Vec<String>, ApiError> {
     let length: usize = terms.iter().map(|&term| prover.text_length(term)).sum();
-    if length > MOST_TEXT {
-        let limit = MOST_TEXT >> 20;
+    if length > MAX_TEXT {
+        let limit = MAX_TEXT >> 20;
         return Err(unplayable(format!("the terms of a state, or the moves of a role, have more than {limit} MiB")));
     }
     Ok(terms.iter().map(|&term| prover.text(term)).collect())

@@ -17,9 +17,9 @@ use crate::openapi::{self, Record, Shared};
 use crate::rows::Unreadable;
 
 /// The most games of an answer.
-const MOST_GAMES: usize = 1000;
+const MAX_GAMES: usize = 1000;
 /// The most points of a curve.
-const MOST_POINTS: usize = 200;
+const MAX_POINTS: usize = 200;
 
 /// The log in the path of a route.
 #[derive(Deserialize, IntoParams)]
@@ -129,9 +129,9 @@ struct SprtPoint {
     llr: f64,
 }
 
-/// Returns the course of a sequential test with at most `MOST_POINTS` points and the last one.
+/// Returns the course of a sequential test with at most `MAX_POINTS` points and the last one.
 fn sprt_curve((round, pairing): (usize, usize), course: &[(u64, f64)]) -> SprtCurve {
-    let shown = course.iter().step_by(course.len().div_ceil(MOST_POINTS).max(1));
+    let shown = course.iter().step_by(course.len().div_ceil(MAX_POINTS).max(1));
     let mut points: Vec<_> = shown.map(|&(pairs, llr)| SprtPoint { pairs, llr }).collect();
     let last = course.last().filter(|last| points.last().is_some_and(|point| point.pairs < last.0));
     points.extend(last.map(|&(pairs, llr)| SprtPoint { pairs, llr }));
@@ -245,7 +245,7 @@ pub async fn games(
         let rows = log.games.iter().map(|record| GameRow::new(&log, record));
         let mut games: Vec<GameRow> = rows.filter(|row| row.matches(&params)).collect();
         games.sort_by_key(|row| row.number);
-        let (matching, count) = (games.len(), params.count.map_or(MOST_GAMES, |count| MOST_GAMES.min(count as usize)));
+        let (matching, count) = (games.len(), params.count.map_or(MAX_GAMES, |count| MAX_GAMES.min(count as usize)));
         Ok(Json(Games { matching, games: games.into_iter().skip(params.skip as usize).take(count).collect() }))
     };
     app.log_reader.run(select).await

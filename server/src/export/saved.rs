@@ -18,7 +18,7 @@ use crate::page::{PageError, SAVED, text};
 use crate::rows::{InfoRow, MarkLimitsRow, RulesRow};
 
 /// The most positions of a game that is saved.
-const MOST_POSITIONS: usize = 20_000;
+const MAX_POSITIONS: usize = 20_000;
 
 /// A recorded game with its analysis: the moves and distances of every position, in variations too, and results of
 /// searches.
@@ -75,7 +75,7 @@ struct Data {
 #[non_exhaustive]
 pub enum SavedGameError {
     /// The game is too long.
-    #[error("the game has more than {MOST_POSITIONS} positions; remove some of its variations")]
+    #[error("the game has more than {MAX_POSITIONS} positions; remove some of its variations")]
     TooLong,
     /// The game does not follow the rules.
     #[error("{0}")]
@@ -195,7 +195,7 @@ fn add_line(
         rules.play_action(&mut state, mv.action);
         last = nodes.len();
         nodes.push(Node { before: Some((before, mv.action)), state });
-        if nodes.len() > MOST_POSITIONS {
+        if nodes.len() > MAX_POSITIONS {
             return Err(SavedGameError::TooLong);
         }
         for variation in &mv.variations {

@@ -9,7 +9,7 @@ use sternhalma_builder::steps::MemberId;
 use crate::error::ClusterError;
 
 /// The most processes of a cluster.
-const MOST_PROCESSES: usize = 1024;
+const MAX_PROCESSES: usize = 1024;
 
 /// One of the processes that build a table together.
 #[derive(Clone, Debug)]
@@ -39,8 +39,8 @@ impl ClusterMember {
         if process >= addresses.len() {
             return fault(format!("there is no process {process}: the cluster has {} processes", addresses.len()));
         }
-        if addresses.len() > MOST_PROCESSES {
-            return fault(format!("expected at most {MOST_PROCESSES} processes, got {}", addresses.len()));
+        if addresses.len() > MAX_PROCESSES {
+            return fault(format!("expected at most {MAX_PROCESSES} processes, got {}", addresses.len()));
         }
         if let Some((_, address)) = addresses.iter().enumerate().find(|(i, address)| addresses[..*i].contains(address))
         {

@@ -44,7 +44,7 @@ const MAX_PENDING: usize = 64;
 const MAGIC: &[u8; 8] = b"SHTCLUS1";
 
 /// The longest introduction, in bytes.
-const MOST_BYTES: u32 = 4 << 20;
+const MAX_BYTES: u32 = 4 << 20;
 
 /// What all processes must have in common: names of properties, and their values.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -362,7 +362,7 @@ fn exchange_introductions<T: Found>(
     let mut length = [0; 4];
     stream.read_exact(&mut length).map_err(failed)?;
     let length = u32::from_le_bytes(length);
-    if length > MOST_BYTES {
+    if length > MAX_BYTES {
         return Err(lost(process, &"its introduction is too long"));
     }
     let mut theirs = vec![0; length as usize];

@@ -11,7 +11,7 @@ use fearless_simd::Simd;
 use fearless_simd_macros::simd;
 
 use super::intervals::Intervals;
-use crate::board::{Cell, CellSet, Geometry, MOST_PIECES, ROW, Stretch, choose};
+use crate::board::{Cell, CellSet, Geometry, MAX_PIECES, ROW, Stretch, choose};
 
 /// The number of contexts.
 pub(super) const CONTEXTS: usize = FIRST + 1;
@@ -20,9 +20,9 @@ const FIRST: usize = CLASSES * DIGITS;
 
 /// The classes of lower neighbors with the lowest piece unmoved: none, distances that differ by two or
 /// more, equal distances by their number, and distances that differ by one by the number of each.
-const CLASSES: usize = 2 + MOST_EQUAL + MOST_OF_TWO * MOST_OF_TWO;
+const CLASSES: usize = 2 + MAX_EQUAL + MOST_OF_TWO * MOST_OF_TWO;
 /// Equal distances are counted up to this number.
-const MOST_EQUAL: usize = 8;
+const MAX_EQUAL: usize = 8;
 /// Each of two distances is counted up to this number.
 const MOST_OF_TWO: usize = 4;
 /// The values of the digits of the three lower neighbors with the lowest piece moved.
@@ -41,7 +41,7 @@ const NO_SECOND: usize = ROW - 2;
 /// The number of states whose neighbors are compared at once.
 const LANES: usize = 16;
 /// The most lower neighbors of a state with one of the pieces above the two lowest moved.
-const MOST_UPPER: usize = 3 * MOST_PIECES;
+const MAX_UPPER: usize = 3 * MAX_PIECES;
 
 /// The lower neighbors of each cell: the previous cell of its row, and the two cells of the row below,
 /// the lower one first. An absent one is [`NO_CELL`].
@@ -128,7 +128,7 @@ struct Walk<'a> {
 /// The lower neighbors of the states of a *slice*, which have the same pieces except the two lowest,
 /// with one of these pieces moved: the new cell, and the difference of the ranks.
 struct UpperNeighbors {
-    moves: [(u8, usize); MOST_UPPER],
+    moves: [(u8, usize); MAX_UPPER],
     count: usize,
 }
 
@@ -136,7 +136,7 @@ impl Walk<'_> {
     #[simd]
     fn visit<S: Simd>(&mut self, simd: S, stretch: &Stretch, source: &mut impl NextDistance) {
         // The pieces that differ between the states, followed by the cell after the last of their cells.
-        let mut cells = [0; MOST_PIECES + 1];
+        let mut cells = [0; MAX_PIECES + 1];
         let mut pieces = 0;
         for cell in stretch.first.cells() & CellSet::first_cells(stretch.below) {
             cells[pieces] = cell.index();
@@ -183,7 +183,7 @@ impl Walk<'_> {
         // The place of the state with the lowest piece on cell 0. The first run of a block may begin
         // before the block.
         let start = self.at as isize - lowest.start as isize;
-        let mut rows = [0; MOST_UPPER];
+        let mut rows = [0; MAX_UPPER];
         let mut count = 0;
         for &(to, difference) in &upper.moves[..upper.count] {
             rows[count] = start.wrapping_sub_unsigned(difference) as usize;
@@ -291,9 +291,9 @@ impl KnownLanes {
             // If all are the least or one more, the sum counts the latter.
             let others = sum[lane].wrapping_sub(count[lane].wrapping_mul(above_least));
             let of_least = count[lane].wrapping_sub(others);
-            let equal = 1 + count[lane].min(MOST_EQUAL as u8);
+            let equal = 1 + count[lane].min(MAX_EQUAL as u8);
             let row = of_least.min(MOST_OF_TWO as u8).wrapping_sub(1).wrapping_mul(MOST_OF_TWO as u8);
-            let of_two = row.wrapping_add(1 + MOST_EQUAL as u8).wrapping_add(others.min(MOST_OF_TWO as u8));
+            let of_two = row.wrapping_add(1 + MAX_EQUAL as u8).wrapping_add(others.min(MOST_OF_TWO as u8));
             let class = if differing == 1 { of_two } else { 1 };
             let class = if differing == 0 { equal } else { class };
             classes[lane] = if count[lane] == 0 { NO_CLASS } else { class };
@@ -341,7 +341,7 @@ const fn digits() -> [u8; 1024] {
 }
 
 impl UpperNeighbors {
-    const NONE: UpperNeighbors = UpperNeighbors { moves: [(0, 0); MOST_UPPER], count: 0 };
+    const NONE: UpperNeighbors = UpperNeighbors { moves: [(0, 0); MAX_UPPER], count: 0 };
 
     /// Returns the lower neighbors of the states of a slice. The two lowest pieces do not count.
     ///
@@ -373,7 +373,7 @@ impl UpperNeighbors {
 }
 
 /// Steps to the first state of the next slice, if there is one.
-fn step(cells: &mut [usize; MOST_PIECES + 1], pieces: usize) {
+fn step(cells: &mut [usize; MAX_PIECES + 1], pieces: usize) {
     let mut piece = 2;
     while piece + 1 < pieces && cells[piece] + 1 == cells[piece + 1] {
         cells[piece] = piece;

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::board::{Cell, CellSet, Geometry, MOST_PIECES, ROW, State};
+use crate::board::{Cell, CellSet, Geometry, MAX_PIECES, ROW, State};
 
 /// The distance of a state that is not earlier in the block. The value is above
 /// all bytes, so that differences to it are distinct from those of distances.
@@ -197,12 +197,12 @@ fn digit(digits: &Digits, distance: u16, predictor: u16) -> usize {
 #[derive(Clone, Debug)]
 pub(super) struct Runs {
     pieces: usize,
-    cells: [u8; MOST_PIECES + 1],
+    cells: [u8; MAX_PIECES + 1],
 }
 
 impl Runs {
     pub fn at(state: State) -> Runs {
-        let mut cells = [NO_CELL; MOST_PIECES + 1];
+        let mut cells = [NO_CELL; MAX_PIECES + 1];
         state.cells().iter().zip(&mut cells).for_each(|(cell, slot)| *slot = cell.index() as u8);
         Runs { pieces: state.cells().len(), cells }
     }
@@ -247,8 +247,8 @@ impl Runs {
             self.cells[i] = i as u8;
             i += 1;
         }
-        // `i` is below `MOST_PIECES`; the minimum spares the check of the index.
-        self.cells[i.min(MOST_PIECES)] += 1;
+        // `i` is below `MAX_PIECES`; the minimum spares the check of the index.
+        self.cells[i.min(MAX_PIECES)] += 1;
         self.cells[1] = 1;
     }
 }

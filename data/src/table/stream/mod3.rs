@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::board::{Cell, CellSet, Geometry, MOST_PIECES, ROW, Rank, State};
+use crate::board::{Cell, CellSet, Geometry, MAX_PIECES, ROW, Rank, State};
 use crate::table::codec::{DecodedBlocks, neighbor_distance, packed, residue};
 use crate::table::error::TableError;
 use crate::table::reader::Table;
@@ -73,11 +73,11 @@ pub(super) struct Mod3Stream<'a> {
     pieces: usize,
     /// The cells of the pieces of the run, the lowest on cell 0, followed by the
     /// number of cells of the prefix.
-    cells: [u8; MOST_PIECES + 1],
+    cells: [u8; MAX_PIECES + 1],
     /// `levels[i][c]` is the distance of the state with the pieces above `i` as
     /// in the run, piece `i` on `c`, and the pieces below it on the first cells.
     /// The distance is known for the cells up to that of piece `i`.
-    levels: [[u8; ROW]; MOST_PIECES],
+    levels: [[u8; ROW]; MAX_PIECES],
     /// `nearer[i][c]` is the lowest neighbor of `c` that is below `c` and not
     /// among the first `i` cells.
     nearer: Arc<NearerCells>,
@@ -102,8 +102,8 @@ impl<'a> Mod3Stream<'a> {
         let mut stream = Mod3Stream {
             table,
             pieces,
-            cells: [0; MOST_PIECES + 1],
-            levels: [[NONE; ROW]; MOST_PIECES],
+            cells: [0; MAX_PIECES + 1],
+            levels: [[NONE; ROW]; MAX_PIECES],
             nearer: Arc::new(nearer_cells(table.board().geometry())),
             release_pages: false,
             start: 0,
@@ -342,10 +342,10 @@ fn word_at(bytes: &[u8], at: usize) -> u64 {
     }
 }
 
-type NearerCells = [[u8; ROW]; MOST_PIECES];
+type NearerCells = [[u8; ROW]; MAX_PIECES];
 
 fn nearer_cells(geometry: &Geometry) -> NearerCells {
-    let mut nearer = [[NO_CELL; ROW]; MOST_PIECES];
+    let mut nearer = [[NO_CELL; ROW]; MAX_PIECES];
     for (i, row) in nearer.iter_mut().enumerate() {
         for (cell, nearer) in row.iter_mut().enumerate().take(geometry.cells()).skip(i + 1) {
             let below = CellSet::first_cells(cell) - CellSet::first_cells(i);

@@ -37,7 +37,7 @@ use busy::BusyMoves;
 use distance_cache::DistanceCache;
 use moves::MoveOrdering;
 use node::SearchContext;
-use search::{MOST_PLIES, PvsSearch, RootFilter, Worker};
+use search::{MAX_PLIES, PvsSearch, RootFilter, Worker};
 use table::TranspositionTable;
 
 pub use table::AllocationError;
@@ -79,7 +79,7 @@ impl PvsPlayer {
         used.set(table.bytes() as u64);
         let worker = || {
             let context = SearchContext::new(game.clone(), DistanceCache::new(distances.clone()), config, learned);
-            Worker { context, ordering: MoveOrdering::new(MOST_PLIES) }
+            Worker { context, ordering: MoveOrdering::new(MAX_PLIES) }
         };
         let helpers = (1..config.threads).map(|_| worker()).collect();
         Ok(PvsPlayer {
@@ -121,7 +121,7 @@ impl PvsPlayer {
         let (config, table, filter) = (&*config, &*table, RootFilter { seen, excluded });
         let threads = helpers.len() as u64 + 1;
         let part = |index: u64| limits.expansions.map(|all| (all / threads + u64::from(index < all % threads)).max(1));
-        let depth = limits.depth.map_or(config.depth, |depth| depth.min(config.depth)).clamp(1, MOST_PLIES);
+        let depth = limits.depth.map_or(config.depth, |depth| depth.min(config.depth)).clamp(1, MAX_PLIES);
         let is_done = AtomicBool::new(false);
         let busy = (threads > 1).then(BusyMoves::new);
         let busy = busy.as_ref();
@@ -132,7 +132,7 @@ impl PvsPlayer {
                 let limits = Limits { expansions: part(index), ..Limits::default() };
                 let is_done = &is_done;
                 // Half of the threads begin with the next depth, so that not all search the same.
-                let depths = 1 + (index % 2) as u32..=MOST_PLIES;
+                let depths = 1 + (index % 2) as u32..=MAX_PLIES;
                 running.push(scope.spawn(move || {
                     PvsSearch::new(helper, table, busy, config, limits, is_done).run(state, filter, depths, &mut |_| ())
                 }));
@@ -185,7 +185,7 @@ impl EnginePlayer for PvsPlayer {
 
     fn reset(&mut self, _: u64) {
         self.table.clear();
-        self.workers().for_each(|worker| worker.ordering = MoveOrdering::new(MOST_PLIES));
+        self.workers().for_each(|worker| worker.ordering = MoveOrdering::new(MAX_PLIES));
         self.now = None;
         self.seen.clear();
         self.main.context.played = Repetitions::default();

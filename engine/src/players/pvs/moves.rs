@@ -15,7 +15,7 @@ pub(super) struct MoveOrdering {
 }
 
 /// An upper bound for history values.
-const MOST_HISTORY: i32 = 1 << 12;
+const MAX_HISTORY: i32 = 1 << 12;
 
 impl MoveOrdering {
     /// Creates empty statistics for searches of at most `plies` plies.
@@ -43,7 +43,7 @@ impl MoveOrdering {
         let weight = (depth * depth).min(400) as i32;
         let mut add = |mv, weight: i32| {
             let value = &mut self.history[MoveOrdering::place(player, mv)];
-            *value += weight - *value * weight.abs() / MOST_HISTORY;
+            *value += weight - *value * weight.abs() / MAX_HISTORY;
         };
         add(mv, weight);
         others.iter().for_each(|other| add(other.mv, -weight));
@@ -58,10 +58,10 @@ impl MoveOrdering {
         for candidate in moves {
             let mv = candidate.mv;
             let gain = candidate.standing.worth() - before;
-            let mut order = gain * (MOST_HISTORY / MOVE);
+            let mut order = gain * (MAX_HISTORY / MOVE);
             order += self.history[MoveOrdering::place(player, mv)];
             if killers.contains(&Some(mv)) {
-                order += 2 * MOST_HISTORY;
+                order += 2 * MAX_HISTORY;
             }
             candidate.order = order;
         }

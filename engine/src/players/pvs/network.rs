@@ -2,7 +2,7 @@
 
 use sternhalma_data::{Board, Move, Side, State};
 
-use crate::players::learned::{HiddenSums, MOST_HIDDEN, NetworkWeights};
+use crate::players::learned::{HiddenSums, MAX_HIDDEN, NetworkWeights};
 use crate::rules::GameState;
 
 /// The sums of the hidden units of a node, for the perspective of each player.
@@ -11,7 +11,7 @@ pub(super) struct Sums([HiddenSums; 2]);
 
 impl Sums {
     /// The sums without a network.
-    pub const NONE: Sums = Sums([[0; MOST_HIDDEN]; 2]);
+    pub const NONE: Sums = Sums([[0; MAX_HIDDEN]; 2]);
 }
 
 /// A network for a board.

@@ -40,7 +40,7 @@ use crate::players::interface::{Choice, SearchInfo, SearchObserver, SearchValue}
 use crate::rules::{Action, Filter, GameState};
 
 /// The maximum number of plies of a search.
-pub(super) const MOST_PLIES: u32 = 100;
+pub(super) const MAX_PLIES: u32 = 100;
 
 /// What a thread of the search keeps from move to move.
 pub(super) struct Worker {
@@ -161,7 +161,7 @@ impl<'a> PvsSearch<'a> {
         depths: RangeInclusive<u32>,
         watch: &mut SearchObserver,
     ) -> Choice {
-        let root = self.context.root(state, MOST_PLIES);
+        let root = self.context.root(state, MAX_PLIES);
         let played = self.context.played.len();
         self.race_is_leaf = !self.is_race(&root);
         let mut moves = self.root_moves(&root, filter);
@@ -269,7 +269,7 @@ impl<'a> PvsSearch<'a> {
             return Some(value::DRAW);
         }
         // Step 2. Leaf.
-        let is_leaf = window.depth == 0 || window.ply >= MOST_PLIES;
+        let is_leaf = window.depth == 0 || window.ply >= MAX_PLIES;
         if is_leaf || self.race_is_leaf && self.is_race(node) {
             return Some(value::of_node(self.context, node));
         }

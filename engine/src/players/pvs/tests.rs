@@ -13,7 +13,7 @@ use sternhalma_ggp::{Game, Limits, MemoryBudget, Rng};
 use super::*;
 use crate::players::config::{Config, PositionalEvaluation};
 use crate::players::interface::{SearchInfo, SearchValue};
-use crate::players::learned::{LinearWeights, MOST_HIDDEN, MOST_OUTPUT, NetworkWeights};
+use crate::players::learned::{LinearWeights, MAX_HIDDEN, MAX_OUTPUT, NetworkWeights};
 use crate::players::roster::Roster;
 use crate::rules::{Filter, Outcome, PLY_LIMIT};
 use node::SearchNode;
@@ -61,12 +61,12 @@ fn has_network(config: &PvsConfig) -> bool {
 /// Returns weights with random numbers of every size that is allowed.
 fn random_weights(board: Board, seed: u64) -> LearnedWeights {
     let mut rng = Rng::seed_from_u64(seed);
-    let mut units = |most: i16| [(); MOST_HIDDEN].map(|()| rng.random_range(-most..=most));
+    let mut units = |most: i16| [(); MAX_HIDDEN].map(|()| rng.random_range(-most..=most));
     let network = NetworkWeights {
         scale: 150,
         inputs: (0..2 * board.cells()).map(|_| units(400)).collect(),
         biases: units(500),
-        outputs: [units(MOST_OUTPUT), units(MOST_OUTPUT)],
+        outputs: [units(MAX_OUTPUT), units(MAX_OUTPUT)],
         bias: -7,
     };
     let cells = (0..board.cells() as i16).map(|cell| -7 * cell).collect();
@@ -145,7 +145,7 @@ fn without_pruning_it_is_minimax() {
             for depth in 1..=most_depth {
                 player.reset(0);
                 let (_, seen) = go(&mut player, &state, Limits::depth(depth));
-                let root = player.main.context.root(&state, MOST_PLIES);
+                let root = player.main.context.root(&state, MAX_PLIES);
                 let race_is_leaf = !player.main.context.is_race(root.standings[0], root.standings[1]);
                 let expected = minimax(&mut player.main.context, &root, depth, 0, race_is_leaf);
                 let expected = match expected {
@@ -178,7 +178,7 @@ fn incremental_node_data_matches_a_recomputation() {
         let context = &mut player.main.context;
         let mut rng = Rng::seed_from_u64(side);
         for game in 0..20 {
-            let mut node = context.root(&context.game.initial(), if game % 2 == 0 { MOST_PLIES } else { 300 });
+            let mut node = context.root(&context.game.initial(), if game % 2 == 0 { MAX_PLIES } else { 300 });
             let mut keys = vec![node.key];
             while node.state.outcome().is_none() {
                 let mut moves = Vec::new();
@@ -225,7 +225,7 @@ fn outlines_have_all_moves_and_bound_their_distances() {
         let mut rng = Rng::seed_from_u64(side);
         for _ in 0..300 {
             let state = random_placement(&game, &mut rng);
-            let node = context.root(&state, MOST_PLIES);
+            let node = context.root(&state, MAX_PLIES);
             let mut outline = Vec::new();
             context.outline(&node, Filter::All, &mut outline);
             let moves: Vec<Action> = outline.iter().map(|candidate| Some(candidate.mv)).collect();

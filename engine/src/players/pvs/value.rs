@@ -31,7 +31,7 @@ pub(super) const RACE: i32 = 1 << 28;
 pub(super) const UNPROVEN: i32 = RACE + 100 * MOVE;
 
 /// An upper bound for leads.
-const MOST_LEAD: i32 = 1 << 27;
+const MAX_LEAD: i32 = 1 << 27;
 
 /// The value of a draw.
 pub(super) const DRAW: i32 = 0;
@@ -43,12 +43,12 @@ pub(super) fn is_proof(value: i32) -> bool {
 
 /// Returns whether a value is the lead of a race that the table decides.
 pub(super) fn is_race(value: i32) -> bool {
-    value.abs() > MOST_LEAD && !is_proof(value)
+    value.abs() > MAX_LEAD && !is_proof(value)
 }
 
 /// Returns the lead, in moves, of a value that is not a proof.
 pub(super) fn lead_of(value: i32) -> f64 {
-    let race = if value.abs() > MOST_LEAD { RACE * value.signum() } else { 0 };
+    let race = if value.abs() > MAX_LEAD { RACE * value.signum() } else { 0 };
     f64::from(value - race) / f64::from(MOVE)
 }
 
@@ -111,7 +111,7 @@ fn of_open_child(context: &SearchContext, parent: &SearchNode, mv: Move, standin
 
 /// The largest increase of the network's output for the mover by a move, in hundredths of a move, that [`Bounds`]
 /// without the output after the move allow for. It is exceeded by 3% of moves (`docs/research/strength.md`).
-const MOST_INCREASE: i32 = 200;
+const MAX_INCREASE: i32 = 200;
 
 /// Upper bounds of the values of children for the mover of their parent, plus a margin.
 #[derive(Clone, Copy)]
@@ -126,7 +126,7 @@ pub(super) struct Bounds {
 impl Bounds {
     /// Prepares the bounds of a parent. Exact bounds need the output of the network for each child.
     pub fn new(context: &SearchContext, parent: &SearchNode, margin: i32, is_exact: bool) -> Bounds {
-        let most = |network: &Network| network.output(&parent.sums, parent.state.player()) + MOST_INCREASE;
+        let most = |network: &Network| network.output(&parent.sums, parent.state.player()) + MAX_INCREASE;
         let output = match &context.network {
             Some(network) => (!is_exact).then(|| most(network)),
             None => Some(0),

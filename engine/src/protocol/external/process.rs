@@ -29,10 +29,10 @@ const LINES_AHEAD: usize = 64;
 const MESSAGES_AHEAD: usize = 64;
 
 /// The maximum number of lines in one answer; more lines are a flood.
-const MOST_LINES: u32 = 100_000;
+const MAX_LINES: u32 = 100_000;
 
 /// The maximum number of bytes in one answer; more bytes are a flood.
-const MOST_BYTES: usize = 16 << 20;
+const MAX_BYTES: usize = 16 << 20;
 
 /// The number of last bytes of stderr that are kept.
 const LAST_WORDS: usize = 1 << 10;
@@ -100,7 +100,7 @@ impl Wait {
     fn is_flooded_by(&mut self, line: &OutputLine) -> bool {
         self.lines += 1;
         self.bytes += line.bytes;
-        self.lines > MOST_LINES || self.bytes > MOST_BYTES
+        self.lines > MAX_LINES || self.bytes > MAX_BYTES
     }
 }
 

@@ -16,7 +16,7 @@ use crate::rules::{Action, ChineseCheckers, GameState, Repetitions};
 pub const PASS: &str = "pass";
 
 /// The largest value of the option `MultiPV`.
-pub(super) const MOST_LINES: u32 = 100;
+pub(super) const MAX_LINES: u32 = 100;
 
 /// A command to the engine.
 #[derive(Clone, PartialEq, Debug)]

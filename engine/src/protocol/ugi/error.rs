@@ -6,8 +6,8 @@ use sternhalma_data::BoardError;
 use sternhalma_data::board::ParseRuleSetError;
 use thiserror::Error;
 
-use super::command::{MOST_LINES, UgiError};
-use crate::players::{ConfigError, MOST_MEGABYTES, MOST_THREADS};
+use super::command::{MAX_LINES, UgiError};
+use crate::players::{ConfigError, MAX_MEGABYTES, MAX_THREADS};
 
 /// The reason why a session cannot begin, or does not execute a command.
 #[derive(Debug, Error)]
@@ -26,13 +26,13 @@ pub enum SessionError {
     #[error("`{0}` is not a seed; expected a number from 0 to {max}", max = u64::MAX)]
     Seed(String),
     /// The value of the option `Hash` is not a size.
-    #[error("`{0}` is not a size; expected a number of MiB from 1 to {MOST_MEGABYTES}")]
+    #[error("`{0}` is not a size; expected a number of MiB from 1 to {MAX_MEGABYTES}")]
     Hash(String),
     /// The value of the option `Threads` is not a number of threads.
-    #[error("`{0}` is not a number of threads; expected one from 1 to {MOST_THREADS}")]
+    #[error("`{0}` is not a number of threads; expected one from 1 to {MAX_THREADS}")]
     Threads(String),
     /// The value of the option `MultiPV` is not a number of lines.
-    #[error("`{0}` is not a number of lines; expected 1 to {MOST_LINES}")]
+    #[error("`{0}` is not a number of lines; expected 1 to {MAX_LINES}")]
     MultiPv(String),
     /// The option `Tables` is set without a value.
     #[error("the option `Tables` needs a directory")]

@@ -11,11 +11,11 @@ use std::time::Instant;
 use sternhalma_data::RuleSet;
 use sternhalma_ggp::messages::{excerpt, shorten_quotes, without_bom};
 
-use super::command::{Go, MOST_LINES, StartPosition, UgiCommand, UgiError};
+use super::command::{Go, MAX_LINES, StartPosition, UgiCommand, UgiError};
 use super::error::SessionError;
 use super::game::CurrentGame;
 use super::search::{EngineHandle, LineOutput, RunningSearch, SearchJob};
-use crate::players::{Config, EnginePlayer, Follower, MOST_MEGABYTES, MOST_THREADS, Roster};
+use crate::players::{Config, EnginePlayer, Follower, MAX_MEGABYTES, MAX_THREADS, Roster};
 use crate::rules::GameSetup;
 
 /// The reason why a host refuses a request.
@@ -285,9 +285,9 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
             "id author the Sternhalma developers",
             &format!("option name Player type string default {player}"),
             &format!("option name Seed type spin default {seed} min 0 max {}", u64::MAX),
-            &format!("option name Hash type spin default {} min 1 max {MOST_MEGABYTES}", self.hash()),
-            &format!("option name Threads type spin default {} min 1 max {MOST_THREADS}", self.threads()),
-            &format!("option name MultiPV type spin default 1 min 1 max {MOST_LINES}"),
+            &format!("option name Hash type spin default {} min 1 max {MAX_MEGABYTES}", self.hash()),
+            &format!("option name Threads type spin default {} min 1 max {MAX_THREADS}", self.threads()),
+            &format!("option name MultiPV type spin default 1 min 1 max {MAX_LINES}"),
             &format!("option name Tables type string default {tables}"),
             &format!("option name Rules type combo default {}{names}", setup.rules.stored_name()),
             "ugiok",
@@ -308,7 +308,7 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
                 self.forget();
             }
             "hash" => {
-                let hash = value.parse().ok().filter(|hash| (1..=MOST_MEGABYTES).contains(hash));
+                let hash = value.parse().ok().filter(|hash| (1..=MAX_MEGABYTES).contains(hash));
                 let hash = hash.ok_or(SessionError::Hash(value))?;
                 let before = (self.hash, self.host.memory());
                 self.host.set_memory(u64::from(hash) << 20).map_err(SessionError::Host)?;
@@ -316,12 +316,12 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
                 (self.hash, self.engine) = (Some(hash), None);
             }
             "threads" => {
-                let threads = value.parse().ok().filter(|threads| (1..=MOST_THREADS).contains(threads));
+                let threads = value.parse().ok().filter(|threads| (1..=MAX_THREADS).contains(threads));
                 let threads = threads.ok_or(SessionError::Threads(value))?;
                 (self.threads, self.engine) = (Some(threads), None);
             }
             "multipv" => {
-                let lines = value.parse().ok().filter(|lines| (1..=MOST_LINES).contains(lines));
+                let lines = value.parse().ok().filter(|lines| (1..=MAX_LINES).contains(lines));
                 self.lines = lines.ok_or(SessionError::MultiPv(value))?;
             }
             "tables" if value.is_empty() => return Err(SessionError::NoTablesDir),
@@ -357,7 +357,7 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
     fn hash(&self) -> u32 {
         match self.player_config() {
             Config::Pvs(pvs) => pvs.table_megabytes,
-            _ => u32::try_from(self.host.memory() >> 20).unwrap_or(u32::MAX).clamp(1, MOST_MEGABYTES),
+            _ => u32::try_from(self.host.memory() >> 20).unwrap_or(u32::MAX).clamp(1, MAX_MEGABYTES),
         }
     }
 

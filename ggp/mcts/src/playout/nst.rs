@@ -54,7 +54,7 @@ struct PlayedSequence {
 impl Nst {
     /// The maximum number of contexts; most occur only once. They take about
     /// 280 MB without the averages of several followers. Further contexts are ignored.
-    const MOST_CONTEXTS: usize = 1 << 22;
+    const MAX_CONTEXTS: usize = 1 << 22;
 
     /// The memory of the smallest table of contexts, in bytes. The smallest table of followers takes less.
     const LEAST_BYTES: usize = hash_table_bytes::<(u64, Followers)>(3);
@@ -181,7 +181,7 @@ impl Nst {
 
     /// Returns whether the number of contexts is at its maximum.
     fn has_most_contexts(&self) -> bool {
-        self.contexts.iter().map(FxHashMap::len).sum::<usize>() >= Nst::MOST_CONTEXTS
+        self.contexts.iter().map(FxHashMap::len).sum::<usize>() >= Nst::MAX_CONTEXTS
     }
 
     fn context_bytes(contexts: &FxHashMap<u64, Followers>) -> usize {

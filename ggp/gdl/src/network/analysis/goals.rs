@@ -21,9 +21,9 @@ use crate::scc::components;
 use crate::syntax::{Atom, DependencyGraph, Literal, Rule, Rules, Term, for_each_atom};
 
 /// The maximum number of nodes and branches of a tree.
-const MOST_NODES: usize = 400_000;
+const MAX_NODES: usize = 400_000;
 /// The maximum number of rows that the joins for a tree may visit.
-const MOST_VISITS: usize = 1_000_000;
+const MAX_VISITS: usize = 1_000_000;
 
 /// Returns the tree of the highest goal of each role of a rulesheet, whose
 /// facts are the fluents of its network, or `None` if the tree is too large, or
@@ -291,7 +291,7 @@ impl<'r> TreeBuilder<'_, 'r, '_, '_> {
         }
         let node = self.builder.any(&instances);
         self.known.insert((name, words.to_vec()), node);
-        (self.builder.size() <= MOST_NODES).then_some(node)
+        (self.builder.size() <= MAX_NODES).then_some(node)
     }
 
     /// Returns the node of a rule whose variables are bound. The inner option
@@ -440,7 +440,7 @@ impl<'r> TreeBuilder<'_, 'r, '_, '_> {
             return Some(());
         };
         self.visits += access.count + 1;
-        if self.visits > MOST_VISITS {
+        if self.visits > MAX_VISITS {
             return None;
         }
         let (rows, args) = self.rows_of(left[access.index]);

@@ -5,13 +5,13 @@ use sternhalma_game::Rng;
 use thiserror::Error;
 
 use crate::network::analysis::Profile;
-use crate::network::run::{Bits, LaneProgram, LaneSlots, LanesError, MOST_MOVES, RoleSlots, SequentialEngine, Slot};
+use crate::network::run::{Bits, LaneProgram, LaneSlots, LanesError, MAX_MOVES, RoleSlots, SequentialEngine, Slot};
 use crate::network::{Netlist, Network};
 
 /// The number of random matches that determine the kind of a game.
 const MATCHES: usize = 100;
 /// The maximum number of steps of these matches.
-const MOST_STEPS: usize = 10_000;
+const MAX_STEPS: usize = 10_000;
 
 /// What happens to a lane whose match is over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,12 +47,12 @@ pub enum EnvironmentError {
     #[error("the initial state is terminal")]
     Terminal,
     /// The number of a role does not fit into its array.
-    #[error("expected at most {MOST_ROLES} roles, got {0}")]
+    #[error("expected at most {MAX_ROLES} roles, got {0}")]
     TooManyRoles(usize),
 }
 
 /// The maximum number of roles.
-const MOST_ROLES: usize = i8::MAX as usize;
+const MAX_ROLES: usize = i8::MAX as usize;
 
 /// A game whose matches advance in lanes by given moves.
 ///
@@ -85,10 +85,10 @@ impl LaneEnvironment {
         options: &EnvironmentOptions,
     ) -> Result<LaneEnvironment, EnvironmentError> {
         let netlist = &network.netlist;
-        if netlist.roles.len() > MOST_ROLES {
+        if netlist.roles.len() > MAX_ROLES {
             return Err(EnvironmentError::TooManyRoles(netlist.roles.len()));
         }
-        if netlist.roles.iter().any(|moves| moves.len() > MOST_MOVES) {
+        if netlist.roles.iter().any(|moves| moves.len() > MAX_MOVES) {
             return Err(LanesError::TooLarge.into());
         }
         if engine.is_terminal(engine.initial()) {
@@ -97,7 +97,7 @@ impl LaneEnvironment {
         if let Some(role) = (0..netlist.roles.len()).find(|&role| !engine.can_move(engine.initial(), role)) {
             return Err(LanesError::NoLegalMove { role }.into());
         }
-        let profile = Profile::observe(netlist, engine, MATCHES, MOST_STEPS, &mut Rng::seed_from_u64(1));
+        let profile = Profile::observe(netlist, engine, MATCHES, MAX_STEPS, &mut Rng::seed_from_u64(1));
         let program = LaneProgram::new(netlist);
         let is_symmetric = netlist.roles.len() == 2 && profile.fixed_sum == Some(100);
         let waiting = |role: &RoleSlots| role.moves.iter().map(|&mv| profile.waiting[mv]).collect();

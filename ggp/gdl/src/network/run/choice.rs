@@ -16,7 +16,7 @@ use super::bits::{Bits, RandomBits};
 const DIGITS: usize = 16;
 
 /// The maximum number of moves to choose among.
-pub const MOST_MOVES: usize = (1 << DIGITS) - 1;
+pub const MAX_MOVES: usize = (1 << DIGITS) - 1;
 
 /// The number of moves that are counted or skipped together.
 const GROUP: usize = 8;
@@ -26,7 +26,7 @@ const GROUP: usize = 8;
 /// legal, afterwards the lanes that choose it. Returns the lanes without a
 /// legal move.
 ///
-/// At most [`MOST_MOVES`] planes are possible. Each lane draws a number below
+/// At most [`MAX_MOVES`] planes are possible. Each lane draws a number below
 /// the number of its legal moves, with rejection, and counts it down from move
 /// to move.
 pub fn choose(planes: &mut [Bits], random: &mut RandomBits) -> Bits {

@@ -2,14 +2,14 @@
 
 use thiserror::Error;
 
-use super::choice::MOST_MOVES;
+use super::choice::MAX_MOVES;
 
 /// An error of playing in lanes.
 #[derive(Error, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum LanesError {
     /// A role has too many moves.
-    #[error("the network does not fit into lanes: a role has more than {MOST_MOVES} moves")]
+    #[error("the network does not fit into lanes: a role has more than {MAX_MOVES} moves")]
     TooLarge,
     /// The programs need more memory than is left.
     #[error("the network does not fit into lanes: they need {bytes} bytes of memory, and {room} are left")]

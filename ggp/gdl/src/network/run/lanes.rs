@@ -3,7 +3,7 @@
 use sternhalma_game::Rng;
 use sternhalma_game::util::FluentSet;
 
-use super::choice::MOST_MOVES;
+use super::choice::MAX_MOVES;
 use super::playouts::PlayoutRun;
 use super::{Bits, LaneProgram, LaneSlots, LanesError, Playouts, Slot};
 use crate::Goal;
@@ -75,7 +75,7 @@ impl Lanes {
     }
 
     fn with(netlist: &Netlist, phases: Vec<(GamePhase, LaneProgram)>) -> Result<Lanes, LanesError> {
-        if netlist.roles.iter().any(|moves| moves.len() > MOST_MOVES) {
+        if netlist.roles.iter().any(|moves| moves.len() > MAX_MOVES) {
             return Err(LanesError::TooLarge);
         }
         let general = LaneProgram::new(netlist);

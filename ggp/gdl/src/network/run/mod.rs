@@ -15,7 +15,7 @@ mod tests;
 
 pub use bits::LANES;
 pub(super) use bits::{Bits, RandomBits, transpose};
-pub(super) use choice::{MOST_MOVES, choose};
+pub(super) use choice::{MAX_MOVES, choose};
 pub use error::LanesError;
 pub(super) use gates::{LaneSlots, Slot};
 pub use lanes::Lanes;

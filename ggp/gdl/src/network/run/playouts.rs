@@ -10,7 +10,7 @@ use super::choice::choose;
 use super::{Bits, LANES, LaneProgram, LaneSlots, LanesError, Slot, find_goals};
 
 /// The number of steps after which a playout counts as endless.
-pub const MOST_STEPS: u32 = 100_000;
+pub const MAX_STEPS: u32 = 100_000;
 
 /// The results of playouts, in the order in which they ended. Short playouts
 /// come first, so only all of them together are an unbiased sample.
@@ -150,9 +150,9 @@ impl<'a> PlayoutRun<'a> {
     }
 
     fn check_end(&self) -> Result<(), LanesError> {
-        let endless = |lane: usize| self.step - self.began[lane] > MOST_STEPS;
+        let endless = |lane: usize| self.step - self.began[lane] > MAX_STEPS;
         if self.step.is_multiple_of(1024) && self.active.lanes().any(endless) {
-            return Err(LanesError::Endless { steps: MOST_STEPS });
+            return Err(LanesError::Endless { steps: MAX_STEPS });
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use sternhalma_game::util::FluentSet;
 
 use super::bits::LANES;
 use super::lanes::Lanes;
-use super::playouts::MOST_STEPS;
+use super::playouts::MAX_STEPS;
 use super::{LanesError, Playouts};
 use crate::Goal;
 use crate::network::build::Netlist;
@@ -280,7 +280,7 @@ fn games_that_cannot_be_played_are_errors() {
     let stuck = small(true, outputs(Lit::FALSE, on, Lit::FALSE)).playouts(3, &mut rng);
     assert_eq!(stuck, Err(LanesError::NoLegalMove { role: 0 }));
     let endless = small(true, outputs(on, on, !on)).playouts(3, &mut rng);
-    assert_eq!(endless, Err(LanesError::Endless { steps: MOST_STEPS }));
+    assert_eq!(endless, Err(LanesError::Endless { steps: MAX_STEPS }));
     // No goal and several goals are both faults, and count as 0.
     let several = small(true, outputs(on, on, on)).playouts(3, &mut rng).expect("over at once");
     assert_eq!(several, Playouts { lengths: vec![0; 3], scores: vec![0; 3], faults: 3, steps: 0 });

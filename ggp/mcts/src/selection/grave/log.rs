@@ -54,7 +54,7 @@ pub(super) struct SimulationLog {
 
 impl SimulationLog {
     /// The maximum number of words, 1 GiB.
-    const MOST_WORDS: usize = 1 << 28;
+    const MAX_WORDS: usize = 1 << 28;
 
     /// Adds a simulation and returns its position.
     /// [`entry`](SimulationLog::entry) then returns its moves from each of its
@@ -139,7 +139,7 @@ impl SimulationLog {
     /// Returns whether the log is full. Nodes with simulations in the log then
     /// get no more, so that a long search does not use up the memory.
     pub fn is_full(&self) -> bool {
-        self.words.len() >= SimulationLog::MOST_WORDS
+        self.words.len() >= SimulationLog::MAX_WORDS
     }
 
     /// Removes the simulation that was added last.
