@@ -116,7 +116,7 @@ fn the_game_of_the_shop_begins_on_request() {
     assert!(out.contains("`new 10` starts the game of the shop"), "{out}");
     assert!(out.contains("9x9, 10 pieces\n"), "{out}");
     assert!(out.contains("5oooo/6ooo/7oo/8o/9/x8/xx7/xxx6/xxxx5 x 0"), "{out}");
-    assert!(out.contains("expected 1 to 15 pieces") && out.contains("got `x`"), "{out}");
+    assert!(out.contains("expected 1 to 15 pieces") && out.contains("such as `new 10`, got `x`"), "{out}");
     assert!(out.ends_with("7oo/8o/9/9/9/9/9/x8/xx7 x 0\n"), "{out}");
     let out = printed(&env, "play --level 1 -o human --pieces 10", &["quit"]);
     assert!(!out.contains("game of the shop"), "{out}");
@@ -135,7 +135,7 @@ fn moves_may_be_typed_in_several_ways() {
     for why in [
         "a2-b5 is not legal here; `moves` lists the legal moves",
         "`nonsense` is neither a move nor a command; `help` lists the commands",
-        "a chain of jumps is entered by its first and last cell",
+        "a chain of jumps is entered by its first and last cell: `a1-a5`",
         "`a2-z9` is neither a move nor a command",
         "`z9` is not a cell of a 5x5 board",
         "`pass` is neither a move nor a command",
@@ -223,6 +223,12 @@ fn games_are_saved_and_loaded() {
     assert!(out.contains("  a2  a2-") && out.contains("saved first.shg\n"), "{out}");
     let shorter = fs::read_to_string(env.path("first.shg")).unwrap();
     assert!(shorter.contains("[Result \"*\"]") && shorter.len() < record.len(), "{shorter}");
+
+    // `save` does not replace the game before `new`.
+    let out = printed(&env, SMALL, &["a2-a3", "save kept.shg", "new", "save", "save new.shg", "analyse"]);
+    assert!(out.contains("saved kept.shg\n") && out.contains("expected `save FILE`"), "{out}");
+    assert!(out.contains("sternhalma analyse --game FILE"), "{out}");
+    assert!(fs::read_to_string(env.path("kept.shg")).unwrap().contains("1. a2-a3"));
 
     // A file of another session is not replaced, and another board can be loaded.
     let lines = ["save first.shg", "load first.shg", "pos", "load missing.shg", "load bad.shg", "pos"];

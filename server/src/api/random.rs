@@ -199,7 +199,7 @@ mod tests {
         let seed = (0..).find(is_rare);
         let mut options = ServerOptions::new(dir.path());
         options.threads = 1;
-        let guard = Arc::new(Guard::new(options.bind.clone(), ([127, 0, 0, 1], 80).into(), Vec::new()));
+        let guard = Arc::new(Guard::new(&options, ([127, 0, 0, 1], 80).into()));
         let app = Arc::new(App::new(&options, guard).unwrap());
         // Another pass over a table takes a long time.
         let (end, ended) = std::sync::mpsc::channel::<()>();

@@ -21,7 +21,7 @@ use crate::drawing::drawing;
 use crate::error::one_line;
 use crate::output::{counted, print_line};
 use crate::search_text::{line_text, value_text};
-use crate::values::{DEFAULT_SIZE, count};
+use crate::values::DEFAULT_SIZE;
 
 /// The pieces of an army in the game that shops sell.
 const FULL_PIECES: u64 = 10;
@@ -258,15 +258,20 @@ impl<'a> PlaySession<'a> {
         let geometry = self.history.rules().geometry();
         let is_cell = |text: &str| geometry.parse_cell(text.trim()).is_ok();
         let lower = text.to_ascii_lowercase();
+        let cells: Vec<&str> = lower.split(['-', ' ']).filter(|cell| !cell.is_empty()).collect();
         let mv = match geometry.parse_typed_move(text) {
             Ok(mv) => mv,
             Err(_) if is_cell(&lower) => return self.list_moves(Some(text)),
-            Err(_) if lower.split('-').count() > 2 && lower.split('-').all(is_cell) => {
-                bail!("a chain of jumps is entered by its first and last cell, such as `a2-a6`");
+            Err(_) if cells.len() > 2 && cells.iter().all(|cell| is_cell(cell)) => {
+                let (first, last) = (cells[0], cells[cells.len() - 1]);
+                bail!("a chain of jumps is entered by its first and last cell: `{first}-{last}`");
+            }
+            Err(_) if lower == "analyse" => {
+                bail!("`analyse` is a command of the program: `save FILE`, and then `sternhalma analyse --game FILE`")
             }
             Err(error) => {
                 let message = format!("`{text}` is neither a move nor a command; `help` lists the commands");
-                let is_move = lower.split(['-', ' ']).next().is_some_and(is_cell);
+                let is_move = cells.first().is_some_and(|cell| is_cell(cell));
                 return if is_move { Err(error).context(message) } else { Err(anyhow!(message)) };
             }
         };
@@ -365,7 +370,9 @@ impl<'a> PlaySession<'a> {
     /// Begins a game with a number of pieces per army.
     fn start_with(&mut self, pieces: &str) -> Result<()> {
         let setup = self.history.rules().setup();
-        let pieces = count::<u64>(1)(pieces).map_err(|message| anyhow!(message))?;
+        let number = pieces.parse::<u64>().ok().filter(|&number| number > 0);
+        let pieces =
+            number.with_context(|| format!("expected a number of pieces, such as `new 10`, got `{pieces}`"))?;
         let board = Board::new(setup.board.size() as u64, pieces)?.for_two()?;
         self.begin(GameHistory::new(ChineseCheckers::of(GameSetup { board, ..setup }, Filter::All)))?;
         print_line(&format!("{board}"))
@@ -380,6 +387,8 @@ impl<'a> PlaySession<'a> {
         self.games += 1;
         self.history = history;
         self.changed = true;
+        // `save` must not replace the earlier game.
+        self.file = None;
         Ok(())
     }
 

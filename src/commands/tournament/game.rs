@@ -94,7 +94,7 @@ fn ending(schedule: &Schedule, record: &GameRecord) -> String {
     }
 }
 
-/// Returns the board before the first move and after each move.
+/// Returns the board and the position before the first move and after each move.
 fn boards(schedule: &Schedule, record: &GameRecord) -> Result<String> {
     let game = logged(schedule, record)?;
     let (geometry, pieces) = (game.start.geometry(), game.start.army(Side::X).len());
@@ -102,14 +102,15 @@ fn boards(schedule: &Schedule, record: &GameRecord) -> Result<String> {
     let rules = ChineseCheckers::of(GameSetup { board, rules: game.rules, ply_limit: game.ply_limit }, Filter::All);
     let mut state = rules.state(&game.start).context("the position is not one of the board")?;
     let titles = schedule.titles(record.id);
-    let mut text = format!("{}\n\n{}\n", heading(schedule, record), drawing().draw(&game.start));
+    let mut text = format!("{}\n\n{}\n{}\n", heading(schedule, record), drawing().draw(&game.start), game.start);
     for (at, mv) in game.line.moves.iter().enumerate() {
         let side = state.player();
         rules.play_action(&mut state, mv.action);
         let search = record.searches.get(at).map_or_else(String::new, search_text);
         let action = ugi::action_text(geometry, mv.action);
         let _ = writeln!(text, "\n{}. {side} {}: {action}{search}", state.ply(), titles[side as usize]);
-        let _ = writeln!(text, "{}", drawing().last_move(mv.action).draw(&rules.position(&state)));
+        let position = rules.position(&state);
+        let _ = writeln!(text, "{}\n{position}", drawing().last_move(mv.action).draw(&position));
     }
     Ok(text + "\n" + &ending(schedule, record))
 }
