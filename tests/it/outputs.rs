@@ -27,7 +27,7 @@ enum Kind {
 use Kind::{Appended, Directory, Extended, Once, Table};
 
 /// The command, its output, how the output is written, the words with `OUT` for the path, and an input.
-const OUTPUTS: [(&str, &str, Kind, &str, &str); 14] = [
+const OUTPUTS: [(&str, &str, Kind, &str, &str); 15] = [
     ("build", "--output", Table, "build --side 3 --pieces 2 -o OUT", ""),
     ("build", "--metrics", Appended, "build --side 4 --pieces 3 --cluster local:2 -o built --force --metrics OUT", ""),
     ("convert", "--output", Table, "convert table --encoding mod3 -o OUT", "table"),
@@ -42,6 +42,7 @@ const OUTPUTS: [(&str, &str, Kind, &str, &str); 14] = [
     ("tournament", "--log", Extended, "tournament greedy random --side 4 --pieces 2 --games 2 --log OUT", ""),
     ("tournament", "--debug", Appended, "tournament PROGRAM random --side 4 --pieces 2 --games 2 --debug OUT", ""),
     ("tournament merge", "--output", Once, "tournament merge log -o OUT", "log"),
+    ("ugi", "--debug", Appended, "ugi --side 4 --pieces 2 --compliance PROGRAM --debug OUT", ""),
 ];
 
 const OPENINGS: (&str, &str, Kind, &str, &str) = (

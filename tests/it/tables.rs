@@ -106,7 +106,7 @@ fn a_table_too_large_to_build_has_an_affordable_part() {
     assert!(error.contains("a complete table takes 1.71 TiB"), "{error}");
     assert!(
         error.contains(
-            "`sternhalma build --pieces 10 --within 36` builds a part of it (242.40 MiB); use it with --table 9x9-10-within36"
+            "`sternhalma build --pieces 10 --within 36` builds a part of it (242.42 MiB); use it with --table 9x9-10-within36"
         ),
         "{error}"
     );

@@ -321,7 +321,9 @@ fn a_program_that_seals_goals_is_found() {
 fn players_without_the_rule_against_seals_are_found() {
     // The engines do not offer the option, so they play by the rules of their command line.
     let dir = tempfile::tempdir().unwrap();
-    for (board, player) in [("--pieces 6", "greedy"), ("--pieces 6", "pvs"), ("--pieces 10", "heur0,estimate=true")] {
+    for (board, player) in
+        [("--pieces 6", "greedy"), ("--pieces 6", "sternhalma"), ("--pieces 10", "heur0,estimate=true")]
+    {
         let log = dir.path().join(format!("{player}{board}"));
         let program = format!(
             "'{}' ugi {board} --rules paper --player {player} | grep -v --line-buffered 'name Rules'",
