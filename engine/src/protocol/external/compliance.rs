@@ -38,6 +38,9 @@ const PLIES: u32 = 12;
 const SEAL_DRAWS: u32 = 20_000;
 const SEAL_POSITIONS: usize = 24;
 
+/// The smallest number of pieces of a wall.
+const WALL_PIECES: usize = 4;
+
 /// The types of options.
 const TYPES: [&str; 5] = ["check", "spin", "combo", "button", "string"];
 
@@ -439,11 +442,12 @@ fn seal_positions(game: &ChineseCheckers) -> Vec<GameState> {
     let mut found: Vec<((i32, usize), GameState)> = Vec::new();
     for draw in 0..2 * SEAL_DRAWS {
         let side = Side::BOTH[draw as usize % 2];
-        // All pieces but one stand where a wall around the goal of the other player is near.
+        // A wall around the goal of the other player has four pieces or more. They stand near it, and the others anywhere.
         let home = board.home(side);
         let near = home.into_iter().fold(home, |near, cell| near | geometry.neighbors(cell));
-        let mut own = random_cells(near, pieces - 1, &mut rng);
-        own |= random_cells(all - own, 1, &mut rng);
+        let count = rng.random_range(pieces.min(WALL_PIECES)..=pieces).min(near.len());
+        let mut own = random_cells(near, count, &mut rng);
+        own |= random_cells(all - own, pieces - count, &mut rng);
         let other = random_cells(all - own, pieces, &mut rng);
         let [x, o] = if side == Side::X { [own, other] } else { [other, own] };
         let Some(position) = Position::new(geometry, x, o, side, 0) else { continue };
@@ -507,7 +511,7 @@ mod tests {
                 let moves: Vec<Move> = position.moves().collect();
                 let best = moves.iter().map(|&mv| game.advance(side, mv)).max().unwrap();
                 let best: Vec<Move> = moves.into_iter().filter(|&mv| game.advance(side, mv) == best).collect();
-                assert!(best.iter().all(|&mv| game.cells_sealed_by(state, mv).is_some()), "{position}");
+                assert!(best.iter().all(|&mv| game.cells_sealed_by(state, mv).is_some()), "{size} {pieces} {position}");
                 sides[side as usize] += 1;
             }
             assert!(sides.iter().all(|&count| count > 4), "{sides:?}");
