@@ -204,7 +204,7 @@ fn the_number_of_games_and_their_time_are_limited() {
     events.next();
     std::thread::sleep(Duration::from_millis(2100));
     // A game that nobody has joined is forgotten, and the stream of its changes ends.
-    assert!(server.get(&path).error(404).contains("no such game"));
+    assert!(server.get(&path).error(404).contains("does not have this game"));
     assert_eq!(events.next(), None);
 }
 
