@@ -109,11 +109,11 @@ class Results(Immutable):
     def games(self) -> Columns:
         """Returns all games, in the order in which they start, also those that do not count.
 
-        Columns: `number` from 1; `round`; `pairing`, the row of `pairings` within the round; `game` within the pairing,
-        from 0; `player_1` and further roles; `result` such as "1-0"; `goal_1` and further roles, 0 to 100; `plies`;
-        `end`: "rules", "ply-limit", "repetition", "adjudicated" or "fault"; `fault`; `opening`; `moves`, a list of texts
-        per game; and the cost of the searches of each role: `searches_1`, `nodes_1`, `playouts_1`, `seconds_1`,
-        `memory_limited_1`, and so on.
+        Columns: `number` from 1; `round`; `pairing`, the row of `pairings` within the round; `game` within the
+        pairing, from 0; `player_1` and further roles; `result` such as "1-0"; `goal_1` and further roles, 0 to 100;
+        `plies`; `end`: "rules", "ply-limit", "repetition", "adjudicated" or "fault"; `fault`; `opening`; `moves`, a
+        list of texts per game; and the cost of the searches of each role: `searches_1`, `nodes_1`, `playouts_1`,
+        `seconds_1`, `memory_limited_1`, and so on.
         """
         return _columns(self._native.games())
 
