@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 
 import { sternhalma } from "../unit/program.js";
-import { cells, faults, narrow, pieces, press, until, world } from "./harness.js";
+import { cells, fitsWindows, pieces, press, until, world } from "./harness.js";
 
 const here = world();
 
@@ -188,24 +188,7 @@ for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
   test(`the page fits every window and has no serious fault for assistive technology, ${colorScheme}`, async () => {
     for (const view of ["distances", "puzzles"]) {
       const { page } = await open(`#view=${view}`, { colorScheme });
-      for (const viewport of [
-        { width: 360, height: 740 },
-        { width: 740, height: 360 },
-        { width: 1440, height: 900 },
-      ]) {
-        await page.setViewportSize(viewport);
-        const over = await page.evaluate(
-          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-        );
-        assert.equal(over, 0, `${viewport.width}: the page is wider than the window`);
-        assert.deepEqual(await narrow(page), [], `${view} ${viewport.width}`);
-        assert.deepEqual(await faults(page), [], `${view} ${viewport.width}`);
-        if (process.env.STERNHALMA_SCREENSHOTS)
-          await page.screenshot({
-            path: join(process.env.STERNHALMA_SCREENSHOTS, `explorer-${view}-${viewport.width}-${colorScheme}.png`),
-            fullPage: viewport.width < 1000,
-          });
-      }
+      await fitsWindows(page, `explorer-${view}`, colorScheme);
       await page.context().close();
     }
   });

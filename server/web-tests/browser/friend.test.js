@@ -1,16 +1,12 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { cells, faults, narrow, press, until, world } from "./harness.js";
+import { cells, faults, fitsWindows, narrow, press, until, world } from "./harness.js";
 
 /** @typedef {import("./harness.js").Page} Page */
 
 const here = world();
-
-/** The folder of the screenshots, if they are kept. */
-const SHOTS = process.env.STERNHALMA_SCREENSHOTS;
 
 /** A game on a board of 3 by 3 that `x` wins. */
 const GAME = ["a1-b1", "c3-b3", "b1-b2", "b3-a3", "b2-c2", "a3-a2", "c2-c3"];
@@ -260,38 +256,13 @@ for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
     await says(two, "invites you");
     /** @type {Record<string, Page>} */
     const pages = { form, wait: one, invited: two };
-    for (const [name, page] of Object.entries(pages)) await look(name, page, colorScheme);
+    for (const [name, page] of Object.entries(pages)) await fitsWindows(page, `friend-${name}`, colorScheme);
     await two.locator('[data-action="join"]').click();
     await play(one, GAME[0]);
     await says(two, "Your move.");
-    await look("game", two, colorScheme);
+    await fitsWindows(two, "friend-game", colorScheme);
     for (const page of Object.values(pages)) await page.context().close();
   });
-}
-
-/**
- * Checks a page in windows of every size.
- * @param {string} name
- * @param {Page} page
- * @param {string} colors
- */
-async function look(name, page, colors) {
-  for (const [width, height] of [
-    [1440, 900],
-    [1000, 800],
-    [844, 390],
-    [390, 844],
-    [360, 740],
-  ]) {
-    await page.setViewportSize({ width, height });
-    const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-    assert.equal(over, 0, `${name}, ${width}: the page is wider than the window`);
-    assert.deepEqual(await narrow(page), [], `${name}, ${width}`);
-    assert.deepEqual(await faults(page), [], `${name}, ${width}`);
-    if (!SHOTS) continue;
-    mkdirSync(SHOTS, { recursive: true });
-    await page.screenshot({ path: join(SHOTS, `friend-${name}-${width}x${height}-${colors}.png`) });
-  }
 }
 
 test("no page reported an error", () => assert.deepEqual(here.errors, []));

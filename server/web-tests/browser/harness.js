@@ -1,5 +1,6 @@
 /** A server with tables, and a browser that opens its page. */
 
+import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -204,6 +205,44 @@ export async function faults(page) {
     id,
     nodes.slice(0, 3).map((/** @type {any} */ node) => node.html),
   ]);
+}
+
+/** The folder of the screenshots, if they are kept. */
+export const SHOTS = process.env.STERNHALMA_SCREENSHOTS;
+
+/** The sizes of windows: of computers, tablets and phones. */
+const WINDOWS = [
+  [1440, 900],
+  [1000, 800],
+  [844, 390],
+  [390, 844],
+  [360, 740],
+];
+
+/**
+ * Checks that a page fits every window, with controls that can be pressed, and that it has no serious fault for
+ * assistive technology in the largest and the smallest window. Only colours depend on the scheme, so the dark one is
+ * checked in the smallest window alone.
+ * @param {Page} page
+ * @param {string} name
+ * @param {"light" | "dark"} colorScheme
+ * @param {() => Promise<void>} [ready] waits until the page shows its contents
+ */
+export async function fitsWindows(page, name, colorScheme, ready) {
+  for (const [width, height] of WINDOWS) {
+    const place = `${name}, ${width} by ${height}`;
+    await page.setViewportSize({ width, height });
+    await ready?.();
+    const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    assert.equal(over, 0, `${place}: the page is wider than the window`);
+    assert.deepEqual(await narrow(page), [], place);
+    const audited = width === 360 || (width === 1440 && colorScheme === "light");
+    if (audited) assert.deepEqual(await faults(page), [], place);
+    if (!SHOTS) continue;
+    mkdirSync(SHOTS, { recursive: true });
+    const path = join(SHOTS, `${name}-${width}x${height}-${colorScheme}.png`);
+    await page.screenshot({ path, fullPage: width < 1000 });
+  }
 }
 
 /**

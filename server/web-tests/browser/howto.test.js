@@ -3,12 +3,9 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { cells, faults, narrow, newGame, press, until, world } from "./harness.js";
+import { SHOTS, cells, faults, narrow, newGame, press, until, world } from "./harness.js";
 
 const here = world();
-
-/** The folder of the screenshots, if they are kept. */
-const SHOTS = process.env.STERNHALMA_SCREENSHOTS;
 
 /** @param {import("./harness.js").Page} page */
 const dialog = (page) => page.getByRole("dialog", { name: "How to play" });
@@ -54,7 +51,8 @@ for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
       });
       assert.equal(over[0], 0, `${size}: the rules are wider than their dialog`);
       if (viewport.width === 1280) assert.equal(over[1], 0, `${size}: the rules need more than one screen`);
-      assert.deepEqual(await faults(page), [], size);
+      // Only colours depend on the scheme.
+      if (colorScheme === "light" || viewport.width === 390) assert.deepEqual(await faults(page), [], size);
       if (SHOTS) {
         mkdirSync(SHOTS, { recursive: true });
         await page.screenshot({ path: join(SHOTS, `howto-${size}-${colorScheme}.png`) });

@@ -5,12 +5,9 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { narrow, world } from "./harness.js";
+import { SHOTS, narrow, world } from "./harness.js";
 
 const here = world();
-
-/** The folder of the screenshots, if they are kept. */
-const SHOTS = process.env.STERNHALMA_SCREENSHOTS;
 
 const VIEWPORTS = [
   { width: 844, height: 390 },

@@ -7,13 +7,10 @@ import { pathToFileURL } from "node:url";
 import { before, test } from "node:test";
 
 import { sternhalma } from "../unit/program.js";
-import { faults, narrow, press, until, world } from "./harness.js";
+import { SHOTS, faults, narrow, press, until, world } from "./harness.js";
 
 const here = world();
 before(() => here.build(5, 3));
-
-/** The folder of the screenshots, if they are kept. */
-const SHOTS = process.env.STERNHALMA_SCREENSHOTS;
 
 /** x moves backward twice, which costs its lead. */
 const MOVES = "a2-a3,e4-e3,a3-a2,e5-e4,a2-a3,d5-d4,a3-a2";

@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { before, test } from "node:test";
 
 import { sternhalma } from "../unit/program.js";
-import { cells, faults, narrow, pieces, press, until, world } from "./harness.js";
+import { cells, fitsWindows, pieces, press, until, world } from "./harness.js";
 
 const here = world();
 
@@ -120,23 +120,7 @@ test("the record can be saved", async () => {
 for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
   test(`a file fits every window and has no serious fault for assistive technology, ${colorScheme}`, async () => {
     const { page } = await open({ colorScheme });
-    for (const viewport of [
-      { width: 360, height: 740 },
-      { width: 1440, height: 900 },
-    ]) {
-      await page.setViewportSize(viewport);
-      const over = await page.evaluate(
-        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-      );
-      assert.equal(over, 0, `${viewport.width}: the page is wider than the window`);
-      assert.deepEqual(await narrow(page), [], `${viewport.width}`);
-      assert.deepEqual(await faults(page), [], `${viewport.width}`);
-      if (process.env.STERNHALMA_SCREENSHOTS)
-        await page.screenshot({
-          path: join(process.env.STERNHALMA_SCREENSHOTS, `saved-${viewport.width}-${colorScheme}.png`),
-          fullPage: viewport.width < 1000,
-        });
-    }
+    await fitsWindows(page, "saved", colorScheme);
     await page.context().close();
   });
 }

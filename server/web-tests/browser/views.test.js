@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
 
 import { sternhalma } from "../unit/program.js";
-import { faults, narrow, world } from "./harness.js";
+import { fitsWindows, world } from "./harness.js";
 
 const here = world();
 before(() => {
@@ -13,9 +12,6 @@ before(() => {
   const log = join(here.folder, "logs", "games.ndjson");
   sternhalma(["tournament", "random", "greedy", ...board, "--sprt", "0,10", "--log", log, "--quiet"]);
 });
-
-/** The folder of the screenshots, if they are kept. */
-const SHOTS = process.env.STERNHALMA_SCREENSHOTS;
 
 const POSITION = "8o/7o1/5o3/9/2x6/9/1x7/9/x8_x_8";
 
@@ -31,31 +27,11 @@ const VIEWS = [
   ["rulesheets", "#view=rulesheets&rules=breakthrough", "[data-legal]"],
 ];
 
-/** @type {Record<string, {width: number, height: number}>} */
-const SIZES = {
-  wide: { width: 1440, height: 900 },
-  middle: { width: 1000, height: 800 },
-  phone: { width: 360, height: 740 },
-};
-
 for (const [name, link, ready] of VIEWS) {
   for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
     test(`${name} fits every window and has no serious fault for assistive technology, ${colorScheme}`, async () => {
       const page = await here.open(link, { colorScheme });
-      for (const [size, viewport] of Object.entries(SIZES)) {
-        await page.setViewportSize(viewport);
-        await page.locator(ready).first().waitFor();
-        const over = await page.evaluate(
-          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-        );
-        assert.equal(over, 0, `${size}: the page is wider than the window`);
-        assert.deepEqual(await narrow(page), [], size);
-        if (size !== "middle") assert.deepEqual(await faults(page), [], size);
-        if (!SHOTS) continue;
-        mkdirSync(SHOTS, { recursive: true });
-        await page.waitForTimeout(200);
-        await page.screenshot({ path: join(SHOTS, `${name}-${size}-${colorScheme}.png`), fullPage: size === "phone" });
-      }
+      await fitsWindows(page, name, colorScheme, () => page.locator(ready).first().waitFor());
       await page.context().close();
     });
   }
