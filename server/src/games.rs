@@ -347,8 +347,8 @@ impl LiveGame {
 
 fn find<'a>(games: &'a mut HashMap<String, LiveGame>, name: &str) -> Result<&'a mut LiveGame, ApiError> {
     let missing = || {
-        let message = "the server does not have this game: it keeps games in memory, until it stops or a game has no \
-                       move for a day";
+        let message = "the server does not have this game: it keeps games in memory, until it stops or a game has had \
+                       no move for some time";
         ApiError::missing(message).with_code(ErrorCode::UnknownGame)
     };
     games.get_mut(name).ok_or_else(missing)

@@ -212,7 +212,7 @@ pub enum MatchError {
         /// The number of players.
         players: usize,
     },
-    /// Several roles have the same player. Messages other than START have no role, so the player cannot tell them apart.
+    /// Several roles have the same player. Messages other than START have no role, so the player cannot distinguish them.
     #[error(
         "{first} and {second} have the same player {player}, which can play only one role of a match; start another player"
     )]

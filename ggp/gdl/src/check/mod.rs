@@ -56,7 +56,7 @@ fn and_others(others: usize) -> String {
 }
 
 impl Rulesheet {
-    /// Parses and checks a rulesheet that is to be played. Returns it with the warnings.
+    /// Parses and checks a rulesheet before it is played. Returns the rulesheet and the warnings.
     ///
     /// ```
     /// use sternhalma_gdl::{CheckOptions, Rulesheet};

@@ -223,7 +223,7 @@ fn transpositions_do_not_change_the_best_move() {
     }
 }
 
-/// A game of one role that never ends.
+/// A one-role game without an end.
 struct Endless;
 
 impl Game for Endless {

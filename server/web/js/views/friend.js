@@ -524,6 +524,6 @@ export class FriendView {
  * @param {LiveGame | null} report the last known state
  */
 function goneText(report) {
-  const why = "The server keeps games in memory only: they end when it stops, or after a day without a move.";
+  const why = "The server keeps games in memory only: they end when it stops, or some time after the last move.";
   return report?.moves.length ? `${why} This page still has the moves. Save the record to keep them.` : why;
 }
