@@ -25,7 +25,7 @@ import { showOffer } from "../build-card.js";
 /** The limits of the live search that can be chosen. */
 const DEPTHS = [10000, 100000, 1000000, 10000000];
 /** The limits per position of the search of a whole game that can be chosen, beside the default of the server. */
-const GAME_DEPTHS = [20000, 1000000];
+const NODE_LIMITS = [20000, 1000000];
 
 /** @type {[Overlay, string][]} */
 const OVERLAYS = [
@@ -301,7 +301,7 @@ export class AnalyseView {
     this.graph.show(session, evaluations);
     this.askFor(line);
     const isSearching = this.whole !== null;
-    const limits = [...GAME_DEPTHS, this.app.nodes].sort((a, b) => a - b);
+    const limits = [...NODE_LIMITS, this.app.nodes].sort((a, b) => a - b);
     refill(this.whole_button, [line.length < 2, isSearching, this.progress, limits, this.gameNodes], () => [
       line.length < 2
         ? null
