@@ -15,6 +15,8 @@
 //! | `lock` | an advisory lock while a process uses the directory |
 //! | `part-1-of-3/` | in a cluster, all of these files of process 1 of 3 |
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -161,7 +163,18 @@ pub fn layer_name(distance: u32) -> String {
 
 /// Returns whether a directory contains a layer.
 fn any_layer(dir: &Path) -> bool {
-    (0..=u32::from(u8::MAX)).any(|distance| dir.join(layer_name(distance)).exists())
+    let names = file_names(dir).unwrap_or_default();
+    distances().any(|distance| names.contains(&OsString::from(layer_name(distance))))
+}
+
+/// Returns all distances that a state can have.
+fn distances() -> impl Iterator<Item = u32> {
+    0..=u32::from(u8::MAX)
+}
+
+/// Returns the names in a directory.
+fn file_names(dir: &Path) -> io::Result<BTreeSet<OsString>> {
+    std::fs::read_dir(dir)?.map(|entry| Ok(entry?.file_name())).collect()
 }
 
 /// Returns the name of the directory with second copies of the layers of another process.
@@ -362,8 +375,9 @@ impl LockedDir {
 
     /// Removes the layers and the temporary files of a killed process.
     pub fn clear(&self) -> Result<()> {
+        let present = self.file_names()?;
         let mut paths = vec![self.spill_path()];
-        for distance in 0..=u32::from(u8::MAX) {
+        for distance in distances() {
             for layer in [
                 self.copy_path(distance),
                 self.visited_path(distance),
@@ -376,6 +390,7 @@ impl LockedDir {
         }
         // Last, because it shows that segments of the layers may be freed.
         paths.push(self.journal_path());
+        paths.retain(|path| path.file_name().is_some_and(|name| present.contains(name)));
         paths.iter().try_for_each(|path| self.remove(path))?;
         self.remove_copies()?;
         self.storage.sync_directory(&self.path).map_err(BuilderError::file(&self.path, "write"))
@@ -385,14 +400,17 @@ impl LockedDir {
 impl LockedDir {
     /// Removes the second copies of the layers of other processes.
     fn remove_copies(&self) -> Result<()> {
-        for entry in std::fs::read_dir(&self.path).map_err(BuilderError::file(&self.path, "read"))? {
-            let entry = entry.map_err(BuilderError::file(&self.path, "read"))?;
-            if entry.file_name().to_string_lossy().starts_with(COPIES) {
-                let path = entry.path();
+        for name in self.file_names()? {
+            if name.to_string_lossy().starts_with(COPIES) {
+                let path = self.path.join(name);
                 std::fs::remove_dir_all(&path).map_err(BuilderError::file(&path, "remove"))?;
             }
         }
         Ok(())
+    }
+
+    fn file_names(&self) -> Result<BTreeSet<OsString>> {
+        file_names(&self.path).map_err(BuilderError::file(&self.path, "read"))
     }
 
     /// Removes a file if it exists.

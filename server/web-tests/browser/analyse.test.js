@@ -3,7 +3,7 @@ import { before, test } from "node:test";
 
 import { army, parsePosition } from "../../web/js/notation.js";
 import { sternhalma } from "../unit/program.js";
-import { cell, cells, pieces, press, until, world } from "./harness.js";
+import { cell, cells, choose, pieces, press, until, world } from "./harness.js";
 
 const here = world();
 before(() => here.build(5, 3));
@@ -30,7 +30,7 @@ test("the changes on the board are those of the program", async () => {
     /** @type {[string, number][]} */
     const shown = [];
     for (const from of await cells(page, ".movable")) {
-      await press(page, from);
+      await choose(page, from);
       for (const to of await cells(page, ".destination")) shown.push([`${from}-${to}`, number(await label(page, to))]);
       await press(page, from);
     }
@@ -67,8 +67,7 @@ test("the race shows the distances of both armies", async () => {
 test("the heat map has the distances of the program", async () => {
   const page = await here.open(LINK);
   await page.locator('input[name="overlay"][value="heat"]').check({ force: true });
-  await until(async () => (await cells(page, ".movable")).includes("c2"), "the moves");
-  await press(page, "c2");
+  await choose(page, "c2");
   await page.locator(".cell.heat").first().waitFor();
   const own = army(parsePosition(POSITION), "x");
   const hot = await cells(page, ".heat");
@@ -83,8 +82,7 @@ test("the heat map has the distances of the program", async () => {
 test("a chain of jumps moves hop by hop, unless motion is reduced", async () => {
   for (const reducedMotion of /** @type {const} */ (["no-preference", "reduce"])) {
     const page = await here.open("#position=5oo/7/7/7/3ox2/1xx4/7_x_0", { reducedMotion });
-    await until(async () => (await cells(page, ".movable")).includes("b2"), "the moves");
-    await press(page, "b2");
+    await choose(page, "b2");
     await cell(page, "f2").hover({ force: true });
     const points = (await page.locator(".arrow.preview").getAttribute("points")) ?? "";
     assert.equal(points.split(" ").length, 4, "b2, d2, d4, f2");

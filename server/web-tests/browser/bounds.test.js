@@ -4,7 +4,7 @@ import { before, test } from "node:test";
 import { home } from "../../web/js/geometry.js";
 import { army, initial, printPosition } from "../../web/js/notation.js";
 import { sternhalma } from "../unit/program.js";
-import { cell, cells, press, until, world } from "./harness.js";
+import { cell, cells, choose, until, world } from "./harness.js";
 
 const TABLE = "5x5-3-within16";
 const STATES = 560;
@@ -49,7 +49,7 @@ test("a state shows whether its distance is exact, and so does its heat map", as
     assert.match(await figure.innerText(), row.exact ? /exact/ : /upper bound/);
     await page.locator('input[value="heat"]').check({ force: true });
     const own = row.state.split(",");
-    await press(page, own[0]);
+    await choose(page, own[0]);
     await page.locator(".cell.heat").first().waitFor();
     const others = (await cells(page, ".heat")).filter((name) => name !== own[0]);
     const labels = await Promise.all(others.map((name) => cell(page, name).locator(".label").textContent()));

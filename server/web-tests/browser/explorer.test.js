@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 
 import { sternhalma } from "../unit/program.js";
-import { cells, fitsWindows, pieces, press, until, world } from "./harness.js";
+import { cells, choose, fitsWindows, pieces, playMove, press, until, world } from "./harness.js";
 
 const here = world();
 
@@ -109,7 +109,7 @@ test("heat maps, lines and upper bounds are shown", async () => {
   assert.equal(await distance(page), `≤ ${moves}`);
   await page.locator('[data-key="solo-overlay-heat"]').check({ force: true });
   const [own] = Object.keys(await pieces(page));
-  await press(page, own);
+  await choose(page, own);
   await until(async () => (await cells(page, ".heat")).length > 10, "the heat map");
   await page.context().close();
 });
@@ -126,8 +126,7 @@ test("puzzles are drawn and solved", async () => {
     const query = ["query", join(here.folder, "5x5-3.sht"), state.join(","), "--moves", "--json"];
     const [best] = JSON.parse(sternhalma(query))[0].moves;
     const [from, to] = best.move.split("-");
-    await press(page, from);
-    await press(page, to);
+    await playMove(page, from, to);
     await until(async () => to in (await pieces(page)) && !(from in (await pieces(page))), "the move");
   }
   await page.locator(".over").waitFor();

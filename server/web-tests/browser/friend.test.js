@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { cells, faults, fitsWindows, narrow, press, until, world } from "./harness.js";
+import { cells, faults, fitsWindows, narrow, playMove, until, world } from "./harness.js";
 
 /** @typedef {import("./harness.js").Page} Page */
 
@@ -31,9 +31,7 @@ const says = (page, text) => until(async () => (await status(page)).includes(tex
  */
 async function play(page, move) {
   const [from, to] = move.split("-");
-  await until(async () => (await cells(page, ".movable")).includes(from), `the turn for ${move}`);
-  await press(page, from);
-  await press(page, to);
+  await playMove(page, from, to);
 }
 
 /**

@@ -191,6 +191,28 @@ export async function press(page, name) {
 }
 
 /**
+ * Chooses a piece, as soon as the page has its moves.
+ * @param {Page} page
+ * @param {string} name
+ */
+export async function choose(page, name) {
+  await until(async () => (await cells(page, ".movable")).includes(name), `the moves of ${name}`);
+  await press(page, name);
+  await until(async () => (await cells(page, ".selected")).includes(name), `${name} to be chosen`);
+}
+
+/**
+ * Plays a move on the board, as soon as the page has the moves.
+ * @param {Page} page
+ * @param {string} from
+ * @param {string} to
+ */
+export async function playMove(page, from, to) {
+  await choose(page, from);
+  await press(page, to);
+}
+
+/**
  * Returns the serious faults of a page for assistive technology.
  * @param {Page} page
  */
@@ -268,7 +290,7 @@ export function narrow(page) {
  * @param {string} what
  */
 export async function until(test, what) {
-  for (let tries = 0; tries < 300; tries++) {
+  for (let tries = 0; tries < 600; tries++) {
     if (await test()) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

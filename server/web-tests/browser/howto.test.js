@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { SHOTS, cells, faults, narrow, newGame, press, until, world } from "./harness.js";
+import { SHOTS, faults, narrow, newGame, playMove, press, world } from "./harness.js";
 
 const here = world();
 
@@ -71,9 +71,7 @@ test("the text about forbidden moves leads to the rule", async () => {
     ["a3", "a4"],
     ["g5", "g4"],
   ]) {
-    await until(async () => (await cells(page, ".movable")).includes(from), "the legal moves");
-    await press(page, from);
-    await press(page, to);
+    await playMove(page, from, to);
   }
   await page.locator(".note", { hasText: "Forbidden" }).locator('[data-action="rule-forbidden"]').click();
   await dialog(page).waitFor();

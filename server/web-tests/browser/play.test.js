@@ -6,7 +6,7 @@ import { before, test } from "node:test";
 import { home } from "../../web/js/geometry.js";
 import { initial, printPosition } from "../../web/js/notation.js";
 import { sternhalma } from "../unit/program.js";
-import { cell, cells, newGame, pieces, press, until, world } from "./harness.js";
+import { cell, cells, choose, newGame, pieces, playMove, press, until, world } from "./harness.js";
 
 const here = world();
 before(() => here.build(5, 3));
@@ -31,7 +31,7 @@ test("a whole game against a player ends by the rules", async () => {
     if (/wins|drawn/.test(await status(page))) break;
     const before = (await moves(page)).length;
     const from = [...(await cells(page, ".movable.better")), ...(await cells(page, ".movable"))][0];
-    await press(page, from);
+    await choose(page, from);
     await press(page, [...(await cells(page, ".destination.better")), ...(await cells(page, ".destination"))][0]);
     await until(async () => (await moves(page)).length > before, "the move");
   }
@@ -49,8 +49,7 @@ test("undo takes back the move and the reply", async () => {
   const page = await here.open();
   await newGame(page, { who: "x" });
   const start = await pieces(page);
-  await press(page, "a2");
-  await press(page, "a3");
+  await playMove(page, "a2", "a3");
   await until(async () => (await moves(page)).length === 2, "the reply");
   await page.locator('[data-action="undo"]').click();
   assert.deepEqual(await pieces(page), start);
@@ -65,9 +64,7 @@ test("a saved record does not have the moves that were taken back", async () => 
     ["a2", "a3"],
     ["e4", "d4"],
   ]) {
-    await until(async () => (await cells(page, ".movable")).includes(from), from);
-    await press(page, from);
-    await press(page, to);
+    await playMove(page, from, to);
   }
   await until(async () => (await moves(page)).length === 2, "two moves");
   // Undo at an earlier position keeps the moves after it.
@@ -77,9 +74,7 @@ test("a saved record does not have the moves that were taken back", async () => 
   await page.locator('[data-key="last"]').click();
   await page.locator('[data-action="undo"]').click();
   assert.deepEqual(await moves(page), ["a2-a3"]);
-  await until(async () => (await cells(page, ".movable")).includes("e4"), "the turn of o");
-  await press(page, "e4");
-  await press(page, "e3");
+  await playMove(page, "e4", "e3");
   await until(async () => (await moves(page)).length === 2, "another move");
   const [file] = await Promise.all([page.waitForEvent("download"), page.locator('[data-action="save"]').click()]);
   assert.match(readFileSync((await file.path()) ?? "", "utf8"), /\n1\. a2-a3 e4-e3 \*/);
@@ -89,8 +84,7 @@ test("a saved record does not have the moves that were taken back", async () => 
 test("a link from the game carries its moves and its rules", async () => {
   const page = await here.open();
   await newGame(page);
-  await press(page, "a2");
-  await press(page, "a3");
+  await playMove(page, "a2", "a3");
   await page.locator('[data-action="share"]').click();
   const { hash } = new URL(page.url());
   assert.equal(hash, "#position=3oo/4o/5/x4/xx3_x_0&moves=a2-a3&rules=blocked-goal-2");
@@ -110,9 +104,7 @@ test("the game of the shop is on the first screen, and is played without a table
   const offer = page.locator(".offer:visible");
   await until(async () => /36 cells nearest the goal/.test(await offer.innerText()), "the offer");
   await until(async () => /states: about \d+ .*MiB on the disk/.test(await offer.innerText()), "the cost");
-  await until(async () => (await cells(page, ".movable")).includes("a4"), "the legal moves");
-  await press(page, "a4");
-  await press(page, "a5");
+  await playMove(page, "a4", "a5");
   await until(async () => (await moves(page)).length === 2, "the reply");
   await page.context().close();
 });
@@ -120,8 +112,7 @@ test("the game of the shop is on the first screen, and is played without a table
 test("a new game can be taken back", async () => {
   const page = await here.open();
   await newGame(page, { who: "x" });
-  await press(page, "a2");
-  await press(page, "a3");
+  await playMove(page, "a2", "a3");
   await until(async () => (await moves(page)).length === 2, "the reply");
   const [played, before] = [await moves(page), await pieces(page)];
   await page.locator('[data-action="new-game"]').click();
@@ -140,9 +131,7 @@ test("moves that would block a goal are named and not offered", async () => {
     await newGame(page, { size: "7", pieces: "6" });
     for (const [at, move] of ["a3-a4", "g5-g4"].entries()) {
       const [from, to] = move.split("-");
-      await until(async () => (await cells(page, ".movable")).includes(from), "the legal moves");
-      await press(page, from);
-      await press(page, to);
+      await playMove(page, from, to);
       await until(async () => (await moves(page)).length === at + 1, "the move");
     }
   };
@@ -150,12 +139,11 @@ test("moves that would block a goal are named and not offered", async () => {
   const note = page.locator("p.note:visible").filter({ hasText: "Forbidden" });
   await note.waitFor();
   assert.match(await note.innerText(), /a1–a3 \(a1\)/);
-  await press(page, "a1");
+  await choose(page, "a1");
   assert.ok(!(await cells(page, ".destination")).includes("a3"));
   // The same move is legal if goals may be blocked.
   await begin("paper");
-  await until(async () => (await cells(page, ".movable")).includes("a1"), "the legal moves");
-  await press(page, "a1");
+  await choose(page, "a1");
   assert.ok((await cells(page, ".destination")).includes("a3"));
   assert.equal(await note.count(), 0);
   await page.context().close();
@@ -192,8 +180,7 @@ test("searches follow the game", async () => {
     if (pathname === "/api/analysis") searches.push([searchParams.get("position"), searchParams.get("moves")]);
   });
   await newGame(page, { who: "x" });
-  await press(page, "a2");
-  await press(page, "a3");
+  await playMove(page, "a2", "a3");
   await until(async () => (await moves(page)).length === 2, "the reply");
   const played = await moves(page);
   await page.locator('[data-action="hint"]').click();
@@ -298,9 +285,7 @@ test("a saved record is one of the program, and is loaded as it was", async () =
   await newGame(page);
   for (const move of ["a2-a3", "e4-d4"]) {
     const [from, to] = move.split("-");
-    await until(async () => (await cells(page, ".movable")).includes(from), from);
-    await press(page, from);
-    await press(page, to);
+    await playMove(page, from, to);
   }
   await page.locator('[data-action="analyse"]').click();
   await page.locator('[data-name="comment"]').fill("a {quiet} move");
@@ -325,8 +310,7 @@ test("a saved record is one of the program, and is loaded as it was", async () =
 test("the game is kept when the page is loaded again", async () => {
   const page = await here.open();
   await newGame(page);
-  await press(page, "a2");
-  await press(page, "a3");
+  await playMove(page, "a2", "a3");
   await page.waitForTimeout(500);
   await page.reload();
   await until(async () => (await moves(page)).join() === "a2-a3", "the move");

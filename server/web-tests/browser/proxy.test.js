@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 
 import { serve } from "../unit/program.js";
-import { newGame, press, until, world } from "./harness.js";
+import { newGame, playMove, until, world } from "./harness.js";
 import { startProxy } from "./proxy.js";
 
 /** The name by which the browser reaches the proxies. */
@@ -37,8 +37,7 @@ for (const keepHost of [true, false]) {
     const page = await here.visit(address, {}, (asked) => requests.push(asked));
     // The player searches, which is a stream.
     await newGame(page, { who: "x" });
-    await press(page, "a2");
-    await press(page, "a3");
+    await playMove(page, "a2", "a3");
     await until(async () => (await moves(page)) === 2, "the reply");
     // The server checks the origin of requests with a body.
     await Promise.all([page.waitForEvent("download"), page.locator('[data-action="save"]').click()]);

@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 import { before, test } from "node:test";
 
 import { sternhalma } from "../unit/program.js";
-import { SHOTS, faults, narrow, press, until, world } from "./harness.js";
+import { SHOTS, faults, narrow, playMove, press, until, world } from "./harness.js";
 
 const here = world();
 before(() => here.build(5, 3));
@@ -115,8 +115,7 @@ test("a lesson asks for better moves, judges them and shows the solution", async
   await shot(page, "lesson");
   assert.deepEqual(await faults(page), []);
   assert.deepEqual(await narrow(page), []);
-  await press(page, played[1]);
-  await press(page, played[2]);
+  await playMove(page, played[1], played[2]);
   await until(async () => (await lesson(page).getAttribute("data-state")) === "wrong", "the answer");
   assert.match(await lesson(page).innerText(), /is the move of the game/);
   // The tree of the game is as it was.
@@ -130,8 +129,7 @@ test("a lesson asks for better moves, judges them and shows the solution", async
   assert.equal(await lesson(page).count(), 0);
   // The best move solves the task, and a solved task is counted.
   await page.locator('[data-action="learn-x"]').click();
-  await press(page, best[1]);
-  await press(page, best[2]);
+  await playMove(page, best[1], best[2]);
   await until(async () => (await lesson(page).getAttribute("data-state")) === "right", "the answer");
   assert.match(await page.locator(".lesson .note").innerText(), /^1 solved/);
   const tasks = Number(/of (\d+)/.exec(await page.locator(".lesson h3").innerText())?.[1]);
@@ -159,8 +157,7 @@ test("the engine judges a move that is neither the best one nor that of the game
   assert.ok(other);
   await page.locator('[data-action="learn-x"]').click();
   const [from, to] = other.split("-");
-  await press(page, from);
-  await press(page, to);
+  await playMove(page, from, to);
   await until(
     async () => ["right", "wrong"].includes((await lesson(page).getAttribute("data-state")) ?? ""),
     "a verdict",

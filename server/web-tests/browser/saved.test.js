@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { before, test } from "node:test";
 
 import { sternhalma } from "../unit/program.js";
-import { cells, fitsWindows, pieces, press, until, world } from "./harness.js";
+import { cells, choose, fitsWindows, pieces, press, until, world } from "./harness.js";
 
 const here = world();
 
@@ -69,7 +69,7 @@ test("the keyboard steps through the game, and other moves are shown", async () 
   await page.keyboard.press("Home");
   assert.equal(await page.locator(".move[aria-current]").count(), 0);
   // The variation is a move of the board, and the other moves have arrows.
-  await press(page, "a1");
+  await choose(page, "a1");
   assert.ok((await cells(page, ".destination")).includes("a3"));
   await press(page, "a3");
   assert.equal(await current(page), "a1-a3");

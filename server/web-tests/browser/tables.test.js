@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { test } from "node:test";
 
 import { home } from "../../web/js/geometry.js";
-import { cells, newGame, pieces, press, until, world } from "./harness.js";
+import { cells, choose, newGame, pieces, press, until, world } from "./harness.js";
 
 const here = world();
 
@@ -15,7 +15,7 @@ test("a game begins without a table, whose build can be cancelled", async () => 
   await page.locator("progress").waitFor();
   await page.getByRole("button", { name: "Cancel" }).click();
   await page.locator('[data-action="build"]').waitFor();
-  await press(page, "b2");
+  await choose(page, "b2");
   assert.ok((await cells(page, ".destination")).length > 0);
   await page.context().close();
 });
@@ -142,7 +142,7 @@ test("a puzzle is solved by moves that come nearer", async () => {
   await page.locator('[data-action="help"]').click();
   for (let move = 0; move < 2; move++) {
     await until(async () => (await cells(page, ".movable.better")).length > 0, "better moves");
-    await press(page, (await cells(page, ".movable.better"))[0]);
+    await choose(page, (await cells(page, ".movable.better"))[0]);
     await press(page, (await cells(page, ".destination.better"))[0]);
   }
   await until(async () => /^Home/.test(await page.locator(".status").innerText()), "the end");
