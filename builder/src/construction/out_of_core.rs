@@ -161,8 +161,7 @@ impl<'a> OutOfCoreBuild<'a> {
         let spec = self.options.spec;
         let freed = segments_before(partitioning, &spec.layout()?, committed);
         let mut present = BTreeMap::new();
-        // The last layer of a search has no states.
-        for distance in 0..=Distance::COUNT as u32 {
+        for distance in work.dir.layer_distances()? {
             present.extend(work.layer(distance, segments)?.map(|layer| (distance, layer)));
         }
         if !present.is_empty() {

@@ -16,7 +16,7 @@
 //! | `part-1-of-3/` | in a cluster, all of these files of process 1 of 3 |
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sternhalma_data::table::fs::{AtomicFile, FileSystem, OsFileSystem, RandomAccessFile};
 use sternhalma_data::table::{Zstd, checksum};
-use sternhalma_data::{Encoding, TableSpec};
+use sternhalma_data::{Distance, Encoding, TableSpec};
 
 use super::layer_file::{LayerFile, LayerIdentity, LayerWriter, NewLayer};
 use super::partitioning::PartitionParams;
@@ -161,15 +161,20 @@ pub fn layer_name(distance: u32) -> String {
     format!("layer-{distance:03}")
 }
 
-/// Returns whether a directory contains a layer.
-fn any_layer(dir: &Path) -> bool {
-    let names = file_names(dir).unwrap_or_default();
-    distances().any(|distance| names.contains(&OsString::from(layer_name(distance))))
+/// Returns the distances of the layers in a directory.
+fn layer_distances(dir: &Path) -> io::Result<Vec<u32>> {
+    let names = file_names(dir)?;
+    Ok(distances().filter(|&distance| names.contains(OsStr::new(&layer_name(distance)))).collect())
 }
 
-/// Returns all distances that a state can have.
+/// Returns whether a directory contains a layer.
+fn any_layer(dir: &Path) -> bool {
+    layer_distances(dir).is_ok_and(|distances| !distances.is_empty())
+}
+
+/// Returns the distances of all layers that a search can have. The last one has no states.
 fn distances() -> impl Iterator<Item = u32> {
-    0..=u32::from(u8::MAX)
+    0..=Distance::COUNT as u32
 }
 
 /// Returns the names in a directory.
@@ -371,6 +376,11 @@ impl LockedDir {
             file.persist(true)
         };
         write().map(drop).map_err(BuilderError::file(path, "write"))
+    }
+
+    /// Returns the distances of the layers in this directory.
+    pub fn layer_distances(&self) -> Result<Vec<u32>> {
+        layer_distances(&self.path).map_err(BuilderError::file(&self.path, "read"))
     }
 
     /// Removes the layers and the temporary files of a killed process.

@@ -101,13 +101,15 @@ fn divisions(prefix: Prefix) -> impl Iterator<Item = (usize, usize)> {
 const SEGMENTS: [(usize, u64); 4] = [(1, 0), (2, 700), (64, 3000), (3, u64::MAX / 2)];
 
 /// Compares the builds of prefixes in all partitionings, each with all `SEGMENTS` or with one of them in turn.
-fn check_partitionings(prefixes: &[(u64, u64, u64)], all_segments: bool) {
+fn check_partitionings(prefixes: &[(u64, u64, u64)], mirrored: bool, all_segments: bool) {
     let mut turn = 0;
     for (i, &(side, pieces, within)) in (0..).zip(prefixes) {
-        let prefix = prefix(side, pieces, within);
         for encoding in encodings() {
-            let comparison = Comparison::new(prefix, encoding, 1 + i % 3);
-            for (fixed_pieces, slice_pieces) in divisions(prefix) {
+            let spec = TableSpec { prefix: prefix(side, pieces, within), encoding, mirrored };
+            let comparison = Comparison::of(spec, 1 + i % 3);
+            // A group of a mirrored table has an upper piece.
+            let divisions = divisions(spec.prefix).filter(|&(_, slice)| !mirrored || slice as u64 + 1 < pieces);
+            for (fixed_pieces, slice_pieces) in divisions {
                 turn += 1;
                 for (at, (segment_words, spill_bytes)) in (0..).zip(SEGMENTS) {
                     if all_segments || turn % SEGMENTS.len() == at {
@@ -122,35 +124,20 @@ fn check_partitionings(prefixes: &[(u64, u64, u64)], all_segments: bool) {
 /// Prefixes whose builds take little time, and others.
 const SMALL: [(u64, u64, u64); 5] = [(3, 2, 9), (3, 4, 8), (4, 2, 16), (4, 3, 12), (5, 3, 4)];
 const LARGER: [(u64, u64, u64); 3] = [(4, 5, 16), (5, 4, 25), (6, 3, 36)];
+const MIRRORED: [(u64, u64, u64); 5] = [(3, 3, 9), (3, 6, 9), (4, 3, 13), (4, 3, 16), (4, 6, 15)];
 
 #[test]
 fn bytes_equal_those_of_a_build_in_memory_for_all_partitionings() {
-    check_partitionings(&SMALL, true);
-    check_partitionings(&LARGER, false);
+    check_partitionings(&SMALL, false, true);
+    check_partitionings(&LARGER, false, false);
+    check_partitionings(&MIRRORED, true, false);
 }
 
 #[test]
 #[ignore = "takes minutes; `.ci/long` runs it"]
 fn bytes_equal_those_of_a_build_in_memory_for_all_partitionings_and_segments() {
-    check_partitionings(&LARGER, true);
-}
-
-#[test]
-fn mirrored_tables_equal_those_of_a_build_in_memory_for_all_partitionings() {
-    let prefixes = [(3, 3, 9), (3, 6, 9), (4, 3, 13), (4, 3, 16), (4, 6, 15)];
-    for (i, (side, pieces, within)) in (0..).zip(prefixes) {
-        for encoding in encodings() {
-            let spec = TableSpec { prefix: prefix(side, pieces, within), encoding, mirrored: true };
-            let comparison = Comparison::of(spec, 1 + i % 3);
-            // A group has an upper piece.
-            let divisions = divisions(spec.prefix).filter(|&(_, slice_pieces)| slice_pieces as u64 + 1 < pieces);
-            for (fixed_pieces, slice_pieces) in divisions {
-                for (segment_words, spill_bytes) in [(1, 0), (2, 700), (3, u64::MAX / 2)] {
-                    comparison.check(PartitionParams { fixed_pieces, slice_pieces, segment_words, spill_bytes });
-                }
-            }
-        }
-    }
+    check_partitionings(&LARGER, false, true);
+    check_partitionings(&MIRRORED, true, true);
 }
 
 #[test]
