@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 
 import { sternhalma } from "../unit/program.js";
-import { cells, choose, fitsWindows, pieces, playMove, press, until, world } from "./harness.js";
+import { cells, choose, fitsWindows, pieces, playMove, until, world } from "./harness.js";
 
 const here = world();
 

@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { SHOTS, faults, narrow, newGame, playMove, press, world } from "./harness.js";
+import { SHOTS, faults, narrow, newGame, playMove, world } from "./harness.js";
 
 const here = world();
 

@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 import { before, test } from "node:test";
 
 import { sternhalma } from "../unit/program.js";
-import { SHOTS, faults, narrow, playMove, press, until, world } from "./harness.js";
+import { SHOTS, faults, narrow, playMove, until, world } from "./harness.js";
 
 const here = world();
 before(() => here.build(5, 3));
