@@ -12,6 +12,9 @@ import { parseState, preferred } from "./distances.js";
  * @typedef {import("../storage.js").Link} Link
  */
 
+/** The most draws of a new puzzle that is not the one that is shown. */
+const MAX_TRIES = 20;
+
 export class PuzzlesView {
   /** @param {TablesApp} app */
   constructor(app) {
@@ -215,11 +218,25 @@ export class PuzzlesView {
     const request = ++this.requests;
     try {
       const distance = Math.min(this.settings.distance, table.max_distance);
-      const { state } = await this.app.facts.random(table.name, distance, "x", Math.floor(Math.random() * 2 ** 31));
-      if (request === this.requests) this.begin(table, parseState(state, table, "x"), distance);
+      const before = this.solo.steps[0]?.cells.join();
+      let cells = await this.randomState(table, distance);
+      // Few states have a small distance.
+      for (let tries = 0; tries < MAX_TRIES && cells.join() === before; tries++) {
+        cells = await this.randomState(table, distance);
+      }
+      if (request === this.requests) this.begin(table, cells, distance);
     } catch (error) {
       this.failed(request, error);
     }
+  }
+
+  /**
+   * @param {import("../types.js").TableInfo} table
+   * @param {number} distance
+   */
+  async randomState(table, distance) {
+    const { state } = await this.app.facts.random(table.name, distance, "x", Math.floor(Math.random() * 2 ** 31));
+    return parseState(state, table, "x");
   }
 
   /** Shows the puzzle of a link. */
