@@ -166,7 +166,8 @@ impl PositionAnswer {
             table: table.map(|(name, _)| name.to_owned()),
             lead: change(distances.o, distances.x),
             distances,
-            separated: Separated::new(game, Distances::estimated(board)).holds(state),
+            separated: Separated::new(game, Distances::estimated(board), Default::default(), Default::default())
+                .holds(state),
             moves,
             rules: game.rules(),
             forbidden: game.forbidden(state).into_iter().map(|forbidden| ForbiddenMove::new(game, forbidden)).collect(),

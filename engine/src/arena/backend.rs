@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use sternhalma_data::Side;
 use sternhalma_ggp::MemoryBudget;
 use sternhalma_ggp::arena::{
     ArenaError, Backend, Contestant, ContestantError, GameObserver, GameRecord, Openings, Schedule, Standings,
@@ -15,9 +16,9 @@ use sternhalma_ggp::arena::{
 use super::contest::EngineContestant;
 use crate::distances::Distances;
 use crate::external::{ExternalPlayer, ProgramCommand, ProtocolLog};
-use crate::players::{Config, PreparedPlayer, Separated, renewed_identity};
+use crate::players::{Config, PreparedPlayer, Separated, SeparationTest, TieRule, renewed_identity};
 use crate::record::check_logged;
-use crate::rules::{ChineseCheckers, Filter, GameSetup, GameState};
+use crate::rules::{ChineseCheckers, Filter, GameSetup, GameState, Outcome};
 
 /// A player of a tournament on a board.
 pub enum BoardPlayer {
@@ -146,7 +147,8 @@ impl BoardBackend {
         };
         assert!(players.iter().all(fits), "players are prepared for the game of the tournament");
         let game = ChineseCheckers::of(setup, Filter::All);
-        let separated = adjudicator.map(|distances| Separated::new(&game, distances));
+        let separated = adjudicator
+            .map(|distances| Separated::new(&game, distances, SeparationTest::default(), TieRule::default()));
         BoardBackend { game, players, separated, memory: MemoryBudget::unlimited(), openings: None }
     }
 
@@ -249,8 +251,8 @@ impl Backend for BoardBackend {
     ) -> Result<(), ArenaError> {
         let contestants = |entrant: usize| self.contestant(entrant, threads);
         let adjudicator = |state: &GameState| {
-            let winner = self.separated.as_ref()?.winner(&self.game, state)?;
-            Some([0, 1].map(|role| if role == winner as usize { 100u8 } else { 0 }).to_vec())
+            let outcome = self.separated.as_ref()?.outcome(&self.game, state)?;
+            Some(Side::BOTH.map(|side| if outcome == Outcome::Won(side) { 100u8 } else { 0 }).to_vec())
         };
         let adjudicator = standings.schedule().adjudicate.then_some(&adjudicator as _);
         let openings = self.openings.as_ref();

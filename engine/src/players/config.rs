@@ -9,6 +9,7 @@ use sternhalma_ggp::policy::{PlayoutPolicy, SearchPolicy, SelectionPolicy, parts
 use sternhalma_ggp::{Limits, Policy};
 use toml::Value;
 
+use crate::players::evaluate::{SeparationTest, TieRule};
 use crate::players::level::Level;
 use crate::rules::Filter;
 
@@ -50,6 +51,10 @@ pub struct UctConfig {
     pub threshold: u32,
     /// The end of a playout.
     pub end: PlayoutEnd,
+    /// For the separation of the armies: the states in which it is tested.
+    pub separation: SeparationTest,
+    /// For the separation of the armies: the winner of a tie.
+    pub ties: TieRule,
     /// For fixed depth: the number of moves of a playout.
     pub depth: u32,
     /// For fixed depth: the reward per move of table difference.
@@ -75,6 +80,10 @@ struct StoredUct {
     random: f64,
     threshold: u32,
     end: PlayoutEnd,
+    #[serde(default, skip_serializing_if = "is_default")]
+    separation: SeparationTest,
+    #[serde(default, skip_serializing_if = "is_default")]
+    ties: TieRule,
     #[serde(default)]
     depth: u32,
     #[serde(default)]
@@ -98,8 +107,8 @@ impl TryFrom<StoredUct> for UctConfig {
     type Error = String;
 
     fn try_from(stored: StoredUct) -> Result<UctConfig, String> {
-        let StoredUct { moves, random, threshold, end, depth, difference_weight, length_weight, temperature, .. } =
-            stored;
+        let StoredUct { moves, random, threshold, end, separation, ties, depth, .. } = stored;
+        let StoredUct { difference_weight, length_weight, temperature, .. } = stored;
         let search = SearchPolicy {
             selection: SelectionPolicy::Uct { c: stored.c },
             decision: stored.decision.into(),
@@ -112,6 +121,8 @@ impl TryFrom<StoredUct> for UctConfig {
             random,
             threshold,
             end,
+            separation,
+            ties,
             depth,
             difference_weight,
             length_weight,
@@ -134,14 +145,16 @@ impl TryFrom<StoredUct> for UctConfig {
 
 impl From<UctConfig> for StoredUct {
     fn from(config: UctConfig) -> StoredUct {
-        let UctConfig { moves, random, threshold, end, depth, difference_weight, length_weight, temperature, .. } =
-            config;
+        let UctConfig { moves, random, threshold, end, separation, ties, depth, .. } = config;
+        let UctConfig { difference_weight, length_weight, temperature, .. } = config;
         let (search, parts) = (&config.search, config.parts());
         StoredUct {
             moves,
             random,
             threshold,
             end,
+            separation,
+            ties,
             depth,
             difference_weight,
             c: search.selection.c(),
@@ -333,6 +346,8 @@ impl Config {
             random: 1.0,
             threshold: 0,
             end: PlayoutEnd::PlayedOut,
+            separation: SeparationTest::default(),
+            ties: TieRule::default(),
             depth: 0,
             difference_weight: 0.0,
             length_weight: 0.0,

@@ -1,12 +1,15 @@
 //! Evaluations of states, and tests that end playouts.
 
+use std::cmp::Ordering;
+
+use serde::{Deserialize, Serialize};
 use sternhalma_data::{CellSet, Side};
 use sternhalma_ggp::Game;
 use sternhalma_ggp::alpha_beta::Heuristic;
 use sternhalma_ggp::mcts::{Cutoff, Evaluator, MoveEvaluator};
 
 use crate::distances::Distances;
-use crate::rules::{Action, ChineseCheckers, GameState};
+use crate::rules::{Action, ChineseCheckers, GameState, Outcome};
 
 const PLAYERS: [Side; 2] = [Side::X, Side::O];
 
@@ -141,27 +144,58 @@ impl Heuristic<ChineseCheckers> for MeanRow {
     }
 }
 
+/// The states of a simulation in which the separation of the armies is tested.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SeparationTest {
+    /// Those beyond the tree.
+    #[default]
+    Beyond,
+    /// All but the root.
+    Tree,
+    /// All.
+    Root,
+}
+
+/// The winner of a race of separated armies with equal distances.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TieRule {
+    /// The player to move, which arrives first if no piece meets another.
+    #[default]
+    Mover,
+    /// The other player.
+    Other,
+    /// The first player.
+    X,
+    /// Nobody.
+    Draw,
+}
+
 /// A cutoff that ends a playout when the armies are separated: every `x` piece
 /// is beyond the centre row, every `o` piece on the other side [Roschke and
 /// Sturtevant 2013, section 4.2].
 ///
-/// The player with the smaller distance wins; ties go to the player to move.
+/// The player with the smaller distance wins. The paper does not say in which states of a simulation the test applies,
+/// nor which player wins a tie.
 #[derive(Clone, Debug)]
 pub struct Separated {
     distances: Distances,
+    test: SeparationTest,
+    ties: TieRule,
     /// The cells beyond the centre row, by player.
     beyond: [CellSet; 2],
 }
 
 impl Separated {
     /// Creates the test for a board.
-    pub fn new(game: &ChineseCheckers, distances: Distances) -> Separated {
+    pub fn new(game: &ChineseCheckers, distances: Distances, test: SeparationTest, ties: TieRule) -> Separated {
         let geometry = game.geometry();
         let centre = geometry.size() - 1;
         let cells = || (0..geometry.cells()).map(sternhalma_data::Cell::new);
         let beyond = cells().filter(|&cell| geometry.row(cell) > centre).collect();
         let before = cells().filter(|&cell| geometry.row(cell) < centre).collect();
-        Separated { distances, beyond: [beyond, before] }
+        Separated { distances, test, ties, beyond: [beyond, before] }
     }
 
     /// Returns the source of distances.
@@ -176,12 +210,18 @@ impl Separated {
         PLAYERS.iter().all(|&player| state.army(player).is_subset(self.beyond[player as usize]))
     }
 
-    /// Returns the winner of the race if the armies are separated.
+    /// Returns the outcome of the race if the armies are separated.
     #[inline]
-    pub fn winner(&self, game: &ChineseCheckers, state: &GameState) -> Option<Side> {
+    pub fn outcome(&self, game: &ChineseCheckers, state: &GameState) -> Option<Outcome> {
+        let mover = state.player();
         self.holds(state).then(|| {
-            let ahead = lead(both(&self.distances, game, state), state) >= 0.0;
-            if ahead { state.player() } else { state.player().other() }
+            let lead = lead(both(&self.distances, game, state), state);
+            match (lead.total_cmp(&0.0), self.ties) {
+                (Ordering::Greater, _) | (Ordering::Equal, TieRule::Mover) => Outcome::Won(mover),
+                (Ordering::Less, _) | (Ordering::Equal, TieRule::Other) => Outcome::Won(mover.other()),
+                (Ordering::Equal, TieRule::X) => Outcome::Won(Side::X),
+                (Ordering::Equal, TieRule::Draw) => Outcome::Draw,
+            }
         })
     }
 }
@@ -189,10 +229,24 @@ impl Separated {
 impl Cutoff<ChineseCheckers> for Separated {
     #[inline]
     fn cut(&mut self, game: &ChineseCheckers, state: &GameState, _: u32, rewards: &mut [f64]) -> bool {
-        let Some(winner) = self.winner(game, state) else { return false };
+        let Some(outcome) = self.outcome(game, state) else { return false };
         debug_assert!(!game.is_terminal(state));
-        rewards[winner as usize] = 1.0;
-        rewards[winner.other() as usize] = 0.0;
+        match outcome {
+            Outcome::Draw => rewards.fill(0.5),
+            Outcome::Won(winner) => {
+                rewards[winner as usize] = 1.0;
+                rewards[winner.other() as usize] = 0.0;
+            }
+        }
         true
+    }
+
+    #[inline]
+    fn tree_from(&self) -> u32 {
+        match self.test {
+            SeparationTest::Beyond => u32::MAX,
+            SeparationTest::Tree => 1,
+            SeparationTest::Root => 0,
+        }
     }
 }

@@ -24,7 +24,7 @@ pub use analysis::{AnalysedMove, analyse, analyse_watched};
 pub use config::{
     AlphaBetaConfig, Config, DecisionRule, Evaluation, PlayoutEnd, PositionalEvaluation, PvsConfig, UctConfig,
 };
-pub use evaluate::{MeanRow, Separated, TableDifference, TableForesight};
+pub use evaluate::{MeanRow, Separated, SeparationTest, TableDifference, TableForesight, TieRule};
 pub use follower::Follower;
 pub use interface::{Choice, EnginePlayer, SearchInfo, SearchObserver, SearchValue};
 pub use level::{Level, LevelError};

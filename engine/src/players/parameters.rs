@@ -9,6 +9,7 @@ use toml::{Table, Value};
 use crate::players::config::{
     AlphaBetaConfig, Config, Evaluation, PlayoutEnd, PositionalEvaluation, PvsConfig, UctConfig, scalar_text,
 };
+use crate::players::evaluate::{SeparationTest, TieRule};
 use crate::players::level::Level;
 use crate::players::roster::PlayerError;
 use crate::rules::Filter;
@@ -29,6 +30,10 @@ const ENDS: Names<PlayoutEnd> = &[
     ("fixed-depth", PlayoutEnd::FixedDepth),
     ("separated", PlayoutEnd::Separated),
 ];
+const SEPARATIONS: Names<SeparationTest> =
+    &[("beyond", SeparationTest::Beyond), ("tree", SeparationTest::Tree), ("root", SeparationTest::Root)];
+const TIES: Names<TieRule> =
+    &[("mover", TieRule::Mover), ("other", TieRule::Other), ("x", TieRule::X), ("draw", TieRule::Draw)];
 const DECISIONS: Names<Decision> = &[("best-average", Decision::BestAverage), ("most-visits", Decision::MostVisits)];
 
 const UCT: &[Row<UctConfig>] = &[
@@ -36,6 +41,8 @@ const UCT: &[Row<UctConfig>] = &[
     ("random", |uct| range(&mut uct.random, 0.0, 1.0)),
     ("threshold", |uct| whole(&mut uct.threshold, [0, u32::MAX])),
     ("end", |uct| choice(&mut uct.end, ENDS)),
+    ("separation", |uct| choice(&mut uct.separation, SEPARATIONS)),
+    ("ties", |uct| choice(&mut uct.ties, TIES)),
     ("depth", |uct| whole(&mut uct.depth, [0, u32::MAX])),
     ("difference_weight", |uct| range(&mut uct.difference_weight, f64::MIN, f64::MAX)),
     ("length_weight", |uct| range(&mut uct.length_weight, f64::MIN, f64::MAX)),
@@ -220,6 +227,10 @@ impl UctConfig {
                 "`solver=yes` goes with `length_weight=0`, for lengths change from move to move",
             ));
         }
+        let reading = (self.separation, self.ties);
+        if self.end != PlayoutEnd::Separated && reading != Default::default() {
+            return Err(ParamError::Form("`separation` and `ties` go with `end=separated`"));
+        }
         if self.is_guided {
             if !self.parts().is_empty() {
                 return Err(ParamError::Form("guided selection goes with playouts of its own, not with other parts"));
@@ -252,6 +263,8 @@ mod tests {
         }
         assert_names(FILTERS);
         assert_names(ENDS);
+        assert_names(SEPARATIONS);
+        assert_names(TIES);
         assert_names(EVALUATIONS);
         for (name, decision) in DECISIONS {
             assert_eq!(serde_json::to_value(DecisionRule::try_from(*decision).unwrap()).unwrap(), *name);

@@ -304,7 +304,7 @@ fn prepare_uct(
             Arc::new(move |memory| Ok(uct_player(&game, &uct, cutoff.clone(), memory)))
         }
         PlayoutEnd::Separated => {
-            let cutoff = Separated::new(&game, table()?);
+            let cutoff = Separated::new(&game, table()?, uct.separation, uct.ties);
             Arc::new(move |memory| Ok(uct_player(&game, &uct, cutoff.clone(), memory)))
         }
     })

@@ -3,3 +3,4 @@
 mod rule_sets;
 mod rules;
 mod search;
+mod separation;

@@ -9,7 +9,9 @@ use rand::SeedableRng;
 use sternhalma_builder::TableBuilder;
 use sternhalma_data::{Board, Encoding, Move, Prefix, Rank, Side, State, States, Table};
 use sternhalma_engine::arena::EngineContestant;
-use sternhalma_engine::players::{FarthestMix, MeanRow, Separated, TableDifference, TableForesight};
+use sternhalma_engine::players::{
+    FarthestMix, MeanRow, Separated, SeparationTest, TableDifference, TableForesight, TieRule,
+};
 use sternhalma_engine::{Action, ChineseCheckers, Config, Distances, Filter, GameSetup, GameState, PLY_LIMIT, Roster};
 use sternhalma_ggp::alpha_beta::{Heuristic, WIN, alpha_beta};
 use sternhalma_ggp::arena::{
@@ -279,18 +281,27 @@ fn foresight_is_the_difference_after_each_move() {
 fn separated_armies_are_decided_by_distance_and_turn() {
     let board = Board::new(5, 3).unwrap();
     let game = ChineseCheckers::new(board, Filter::All);
-    let mut separated = Separated::new(&game, table(5, 3, None, Encoding::Byte));
-    let mut cut = |text: &str| {
+    let distances = table(5, 3, None, Encoding::Byte);
+    let cut = |ties: TieRule, text: &str| {
         let state = game.state(&text.parse().unwrap()).unwrap();
         let mut rewards = [0.0; 2];
+        let mut separated = Separated::new(&game, distances.clone(), SeparationTest::Beyond, ties);
         separated.cut(&game, &state, 0, &mut rewards).then_some(rewards)
     };
-    // Each army needs one move, so the player to move arrives first.
-    assert_eq!(cut("3x1/3xx/5/oo3/1o3 x 0"), Some([1.0, 0.0]));
-    assert_eq!(cut("3x1/3xx/5/oo3/1o3 o 0"), Some([0.0, 1.0]));
-    // A piece on the centre row, or an army still behind it: the race is not decided.
-    assert_eq!(cut("3x1/3xx/5/1o3/1o2o x 0"), None);
-    assert_eq!(cut("4o/4o/4o/x4/xx3 x 0"), None);
+    // Each army needs one move. The player to move arrives first.
+    let equal = |side: char| format!("3x1/3xx/5/oo3/1o3 {side} 0");
+    for (ties, x_to_move, o_to_move) in [
+        (TieRule::Mover, [1.0, 0.0], [0.0, 1.0]),
+        (TieRule::Other, [0.0, 1.0], [1.0, 0.0]),
+        (TieRule::X, [1.0, 0.0], [1.0, 0.0]),
+        (TieRule::Draw, [0.5, 0.5], [0.5, 0.5]),
+    ] {
+        assert_eq!(cut(ties, &equal('x')), Some(x_to_move));
+        assert_eq!(cut(ties, &equal('o')), Some(o_to_move));
+        // A piece on the centre row, or an army still behind it: the race is not decided.
+        assert_eq!(cut(ties, "3x1/3xx/5/1o3/1o2o x 0"), None);
+        assert_eq!(cut(ties, "4o/4o/4o/x4/xx3 x 0"), None);
+    }
 }
 
 #[test]

@@ -8,6 +8,13 @@ pub trait Cutoff<G: Game, V = <G as Game>::State> {
     /// the playout ends, sets the reward of each role. `moves` is the number of
     /// joint moves since the simulation left the tree.
     fn cut(&mut self, game: &G, state: &V, moves: u32, rewards: &mut [f64]) -> bool;
+
+    /// Returns the number of joint moves from the root after which the cutoff also ends simulations that are still in
+    /// the tree.
+    #[inline]
+    fn tree_from(&self) -> u32 {
+        u32::MAX
+    }
 }
 
 /// Plays every playout to the end of the game.

@@ -102,6 +102,11 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
                 return StepAction::Finish;
             }
             SimulationPosition::Node(node) if !self.tree.is_leaf(node) => {
+                if simulation.tree_moves >= Cutoff::<G, V>::tree_from(&self.cutoff)
+                    && self.is_cut(simulation, game, state)
+                {
+                    return StepAction::Finish;
+                }
                 self.choose_in_tree(simulation, game, state, node);
                 simulation.tree_moves += 1;
             }
@@ -113,10 +118,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
                 return StepAction::Finish;
             }
             _ => {
-                simulation.rewards.clear();
-                simulation.rewards.resize(game.roles(), 0.0);
-                let is_cut = self.cutoff.cut(game, state, simulation.playout_moves, &mut simulation.rewards);
-                if is_cut || simulation.playout_moves >= MAX_PLAYOUT {
+                if self.is_cut(simulation, game, state) || simulation.playout_moves >= MAX_PLAYOUT {
                     return StepAction::Finish;
                 }
                 if checker.is_interrupted() {
@@ -132,6 +134,17 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             simulation.history.record(game, state, &self.scratch.joint, self.skips_waits());
         }
         StepAction::Play
+    }
+
+    /// Returns whether the cutoff ends a simulation, and sets its rewards.
+    #[inline]
+    fn is_cut<V>(&mut self, simulation: &mut Simulation, game: &G, state: &V) -> bool
+    where
+        C: Cutoff<G, V>,
+    {
+        simulation.rewards.clear();
+        simulation.rewards.resize(game.roles(), 0.0);
+        self.cutoff.cut(game, state, simulation.playout_moves, &mut simulation.rewards)
     }
 
     /// Appends the move number of each role for the joint move that the last
