@@ -6,6 +6,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use sternhalma_ggp::arena::GameLog;
 
 use crate::common::{rulesheet, rulesheets};
 
@@ -434,6 +435,51 @@ fn a_file_of_games_is_a_tournament_each() {
     let log = std::fs::read_to_string(dir.path().join("timed/tic-tac-toe.ndjson")).unwrap();
     let head: Value = serde_json::from_str(log.lines().next().unwrap()).unwrap();
     assert_eq!((&head["rounds"][0]["budget"], &head["start"]), (&json!({ "movetime": 10 }), &json!(1.0)));
+}
+
+#[test]
+fn games_of_logs_are_played_again_and_compared() {
+    let dir = tempfile::tempdir().unwrap();
+    write_series(dir.path());
+    let all = [&SERIES[..], &["--all", "--log", "logs"]].concat();
+    answer(dir.path(), &all);
+    answer(dir.path(), &["tournament", "merge", "logs", "-o", "packed"]);
+    let packed = |name: &str| dir.path().join(format!("packed/{name}.ndjson.zst"));
+    let before = std::fs::read(packed("odd-one-out")).unwrap();
+    let again = [&SERIES[..], &["--all", "--log", "packed", "--replay", "3"]].concat();
+    let same = json(dir.path(), &again);
+    // Three games of each pairing; the pairing of `alone` has four.
+    assert_eq!((&same["games"], &same["same"]), (&json!(21), &json!(21)));
+    assert_eq!(same["logs"][1]["replay"]["pairings"][0], json!({"players": ["mast", "random"], "games": 3, "same": 3}));
+    assert_eq!(std::fs::read(packed("odd-one-out")).unwrap(), before);
+    // A log with other results is found.
+    let (schedule, mut records) = GameLog::read(&packed("odd-one-out")).unwrap();
+    records.iter_mut().for_each(|record| record.goals[0] = 1);
+    std::fs::remove_file(packed("odd-one-out")).unwrap();
+    GameLog::create(&packed("odd-one-out"), &schedule, &records).unwrap();
+    let output = ran(dir.path(), &again);
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("odd-one-out: mast against random: 0 of 3 games the same"), "{text}");
+    assert!(text.contains("tic-tac-toe: uct against random: 3 of 3 games the same"), "{text}");
+    assert!(text.ends_with("15 of 21 games the same\n"), "{text}");
+    assert_eq!(text.matches("differs after").count(), 6, "{text}");
+    // One tournament, and games that cannot be repeated.
+    let one = ["match", "greedy", "random", "--side", "4", "--pieces", "3", "--games", "6", "--log", "one.ndjson"];
+    answer(dir.path(), &one);
+    let board = ["tournament", "greedy", "random", "--side", "4", "--pieces", "3", "--games", "6"];
+    let text = answer(dir.path(), &[&board[..], &["--log", "one.ndjson", "--replay", "4"]].concat());
+    assert_eq!(text, "greedy against random: 4 of 4 games the same\n4 of 4 games the same\n");
+    answer(dir.path(), &[&board[..], &["--movetime", "1", "--log", "timed.ndjson"]].concat());
+    for (more, message) in [
+        (&["--movetime", "1", "--log", "timed.ndjson"][..], "games with limits of time differ each time"),
+        (&["--seed", "2", "--log", "one.ndjson"], "the seed"),
+        (&["--log", "none.ndjson"], "none.ndjson"),
+    ] {
+        let output = ran(dir.path(), &[&board[..], &["--replay", "4"], more].concat());
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && stderr.contains(message), "{more:?}: {stderr}");
+    }
 }
 
 #[test]

@@ -44,6 +44,7 @@ mod merge;
 mod openings;
 mod rating_list;
 mod record;
+mod replay;
 mod rule_set;
 mod rules_backend;
 mod rulesheet;
@@ -70,6 +71,7 @@ pub use merge::{MergeError, MergedLogs, merge_directories, merge_logs};
 pub use openings::{MAX_OPENING_PLIES, Openings, OpeningsError};
 pub use rating_list::{RatedPlayer, RatingList, RatingListError};
 pub use record::{GameRecord, Origin, RoleFault, Scoring, Termination, Totals};
+pub use replay::{Replay, ReplayDifference, ReplayedPairing};
 pub use rules_backend::{RulesEngine, check_policies, rules_backend};
 pub use run::{RunError, run};
 pub use schedule::{

@@ -7,6 +7,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::{Budget, derive_seed};
+use crate::Policy;
 use crate::statistics::{Sprt, SprtError};
 
 /// The default number of random plies before the players take over.
@@ -86,6 +87,17 @@ pub struct Entrant {
     /// Its own budget. The default stands for that of the round.
     #[serde(default)]
     pub budget: Budget,
+}
+
+impl Entrant {
+    /// Returns whether the entrant is a policy of another revision than in this program, so that the
+    /// program does not play its games again.
+    pub fn is_of_another_revision(&self) -> bool {
+        let Some(policy) = self.player["policy"].as_str() else { return false };
+        let revision = self.player["revision"].as_u64();
+        // A policy that this program does not have has no games to compare.
+        policy.parse::<Policy>().is_ok_and(|policy| policy.revision().map(u64::from) != revision)
+    }
 }
 
 /// A round: all pairings under one budget.

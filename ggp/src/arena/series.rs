@@ -83,6 +83,9 @@ struct SeriesRow {
     ours: bool,
     games: u64,
     played: u64,
+    /// The players of another revision than in this program.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    other_revisions: Vec<String>,
     /// By pairing.
     cells: Vec<SeriesCell>,
     rounds: Vec<RoundSummary>,
@@ -135,6 +138,10 @@ impl SeriesReport {
         if self.tables.iter().flat_map(|table| &table.games).any(|row| row.ours) {
             parts.push("† a rulesheet of our own, made from a description".to_owned());
         }
+        for row in self.tables.iter().flat_map(|table| &table.games).filter(|row| !row.other_revisions.is_empty()) {
+            let names = row.other_revisions.join(", ");
+            parts.push(format!("{}: this program has another revision of {names}", row.game));
+        }
         if self.played < self.games {
             parts.push(format!("{} of {} games were played", self.played, self.games));
         }
@@ -156,11 +163,14 @@ impl SeriesRow {
             let published = published.filter(|values| values.len() == figures.len());
             SeriesCell { figures, published: published.unwrap_or_default().to_vec() }
         };
+        let schedule = standings.schedule();
+        let changed = (0..schedule.entrants.len()).filter(|&at| schedule.entrants[at].is_of_another_revision());
         SeriesRow {
             game: name.to_owned(),
             ours: game.is_some_and(|game| game.ours),
             games: standings.expected(),
             played: standings.played(),
+            other_revisions: changed.map(|at| schedule.entrants[at].name.clone()).collect(),
             cells: pairings(standings).into_iter().enumerate().map(cell).collect(),
             rounds: standings.summary(),
         }

@@ -1,6 +1,6 @@
 //! Standings: the results of a tournament.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::Serialize;
 
@@ -17,6 +17,8 @@ pub struct Standings {
     tests: BTreeMap<(usize, usize), SequentialTest>,
     /// By round and pairing: all games, including those after a decision.
     scores: BTreeMap<(usize, usize), Score>,
+    /// The games to play, if they are not all of the schedule.
+    only: Option<HashSet<GameId>>,
 }
 
 /// The part of a record that standings need.
@@ -61,7 +63,7 @@ impl Standings {
     pub fn new(schedule: Schedule) -> Standings {
         let test = schedule.test.as_ref().and_then(|test| test.sprt().ok());
         let tests = schedule.slots().filter_map(|slot| Some((slot, SequentialTest::new(test?)))).collect();
-        Standings { games: BTreeMap::new(), tests, scores: BTreeMap::new(), schedule }
+        Standings { games: BTreeMap::new(), tests, scores: BTreeMap::new(), only: None, schedule }
     }
 
     /// Creates the standings of games that were played before.
@@ -74,6 +76,16 @@ impl Standings {
     /// Returns the schedule.
     pub fn schedule(&self) -> &Schedule {
         &self.schedule
+    }
+
+    /// Leaves all games but these out.
+    pub(super) fn restrict(&mut self, games: HashSet<GameId>) {
+        self.only = Some(games);
+    }
+
+    /// Returns whether a game is still to be played.
+    pub(super) fn lacks(&self, id: GameId) -> bool {
+        !self.games.contains_key(&id) && self.only.as_ref().is_none_or(|only| only.contains(&id))
     }
 
     /// Adds a game, and returns whether the test of its pairing is decided. A game that was

@@ -108,6 +108,14 @@ pub enum ArenaError {
     /// A start clock is a multiple of a budget per move.
     #[error("a start clock is a multiple of a budget of playouts, nodes or movetime, and a player has none of these")]
     StartClock,
+    /// Games with limits of time cannot be played again.
+    #[error("{player} has {budget}, and games with limits of time differ each time that they are played")]
+    TimedReplay {
+        /// The name of the player.
+        player: String,
+        /// Its budget.
+        budget: Budget,
+    },
     /// A player cannot be started.
     #[error("{player}: {fault}")]
     Start {

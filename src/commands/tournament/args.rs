@@ -64,6 +64,9 @@ pub struct PlayArgs {
     /// Print the number of games and an estimate of the time, without playing
     #[arg(long)]
     pub plan: bool,
+    /// Play N random games of each pairing of the log again, and compare them with the log, which is not changed
+    #[arg(long, value_name = "N", value_parser = positive, requires = "log", conflicts_with_all = ["plan", "shard"])]
+    pub replay: Option<NonZeroUsize>,
     /// Play one of several parts, e.g. `1/3`; `tournament merge` merges their logs
     #[arg(long, value_name = "I/N", help_heading = "Schedule")]
     pub shard: Option<Shard>,

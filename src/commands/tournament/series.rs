@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
 use anyhow::{Context, Result, bail};
-use sternhalma_ggp::arena::{Budget, SeriesEstimate, SeriesInfo, SeriesReport, Standings};
+use sternhalma_ggp::arena::{Budget, Replay, SeriesEstimate, SeriesInfo, SeriesReport, Standings};
 
 use super::args::{ESTIMATE_TIME, PlayArgs};
 use super::open::{ResolvedTournament, open, resolve};
+use super::single;
 use crate::args::tournament::{PlayerEntry, TournamentOptions};
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, status};
@@ -29,7 +30,45 @@ pub fn run(
     for (name, options) in selected_games(args, flags, series)? {
         games.push((name.clone(), resolve(options, args.shard).context(name)?));
     }
-    if args.plan { estimate(ctx, args, games) } else { play(ctx, args, &series.series_info(), games) }
+    if args.plan {
+        return estimate(ctx, args, games);
+    }
+    match (args.replay, args.run.log.as_deref()) {
+        (Some(number), Some(dir)) => replay(ctx, args, number.get(), dir, games),
+        _ => play(ctx, args, &series.series_info(), games),
+    }
+}
+
+/// Plays games of the logs in a directory again. Games without a log are left out.
+fn replay(
+    ctx: &CommandContext,
+    args: &PlayArgs,
+    number: usize,
+    dir: &Path,
+    games: Vec<(String, ResolvedTournament)>,
+) -> Result<CommandOutcome> {
+    let stop = ctx.stop()?;
+    let mut replays = Vec::new();
+    for (name, resolved) in games {
+        let log = log(dir, &name);
+        if !log.exists() {
+            continue;
+        }
+        let play = || -> Result<Replay> {
+            let tournament = open(ctx, resolved, &args.run.memory.budget(), None)?;
+            Ok(tournament.replay(&log, number, single::REPLAY_SEED, args.run.threads(), &stop)?)
+        };
+        let replay = play().with_context(|| name.clone())?;
+        replays.push((name, replay));
+        if stop.load(Relaxed) {
+            break;
+        }
+    }
+    if replays.is_empty() {
+        bail!("{}: there is no log of a game of the file", dir.display());
+    }
+    let replays: Vec<_> = replays.iter().map(|(name, replay)| (Some(name.as_str()), replay)).collect();
+    single::print_replays(&replays, args.json)
 }
 
 /// Returns the names of the selected games with the options of their tournaments. The options on

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use anyhow::{Result, bail};
 use serde_json::json;
 use sternhalma_ggp::MemoryBudget;
-use sternhalma_ggp::arena::{Standings, Tournament, standings_text};
+use sternhalma_ggp::arena::{Replay, ReplayDifference, ReplayedPairing, Standings, Tournament, standings_text};
 
 use super::args::{ESTIMATE_TIME, PlayArgs, RunArgs};
 use super::open::{open, resolve};
@@ -14,6 +14,9 @@ use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, counted, status};
 use crate::progress::GamesProgress;
 use crate::resources::report_memory;
+
+/// The seed of the sample of games that are played again.
+pub const REPLAY_SEED: u64 = 1;
 
 /// Plays a tournament, or estimates its duration.
 pub fn run(ctx: &CommandContext, args: &PlayArgs, options: TournamentOptions) -> Result<CommandOutcome> {
@@ -28,6 +31,11 @@ pub fn run(ctx: &CommandContext, args: &PlayArgs, options: TournamentOptions) ->
         let (log, stop) = (args.run.log.as_deref(), ctx.stop()?);
         let estimate = tournament.estimate(log, args.run.threads(), &stop, ESTIMATE_TIME)?;
         return output::answer(args.json, &estimate, || estimate.text());
+    }
+    if let (Some(games), Some(log)) = (args.replay, args.run.log.as_deref()) {
+        let stop = ctx.stop()?;
+        let replay = tournament.replay(log, games.get(), REPLAY_SEED, args.run.threads(), &stop)?;
+        return print_replays(&[(None, &replay)], args.json);
     }
     let outcome = play(ctx, &tournament, &memory, &args.run, |standings| print(standings, args.json));
     args.run.protocol.check(protocol.as_ref())?;
@@ -64,6 +72,30 @@ pub fn play(
         bail!("every game ended by a fault of a player: {}", counted(standings.len(), "game"));
     }
     Ok(outcome)
+}
+
+/// Prints the comparisons of logs with games that were played again, by the name of the game in a series.
+pub fn print_replays(replays: &[(Option<&str>, &Replay)], json: bool) -> Result<CommandOutcome> {
+    let count = |of: fn(&Replay) -> usize| replays.iter().map(|(_, replay)| of(replay)).sum::<usize>();
+    let (games, differing) = (count(|replay| replay.games), count(|replay| replay.differences.len()));
+    let text = || {
+        let mut lines = Vec::new();
+        for (name, replay) in replays {
+            let name = name.map_or(String::new(), |name| format!("{name}: "));
+            for ReplayedPairing { players: [a, b], games, same } in &replay.pairings {
+                lines.push(format!("{name}{a} against {b}: {same} of {} the same", counted(*games, "game")));
+            }
+            for ReplayDifference { number, players: [a, b], moves } in &replay.differences {
+                lines.push(format!("{name}game {number}, {a} against {b}: differs after {}", counted(*moves, "move")));
+            }
+        }
+        lines.push(format!("{} of {} the same", games - differing, counted(games, "game")));
+        lines.join("\n")
+    };
+    let logs: Vec<_> = replays.iter().map(|(name, replay)| json!({ "game": name, "replay": replay })).collect();
+    let value = json!({ "games": games, "same": games - differing, "logs": logs });
+    let outcome = output::answer(json, &value, text)?;
+    Ok(if differing == 0 { outcome } else { CommandOutcome::NotFound })
 }
 
 /// Prints the results of a tournament.
