@@ -6,9 +6,10 @@ import math
 import subprocess
 import sys
 import tomllib
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
@@ -16,42 +17,76 @@ RESULTS = HERE / "results"
 # The command line program.
 Program = str | Path
 
-
-class Figure(NamedTuple):
-    """A mean with its interval and number of games, the mean of the paper, and the number of games in the file of the
-    experiment, if it has one. The mean and the interval of a figure without games are not numbers."""
-
-    value: float
-    low: float
-    high: float
-    games: int
-    paper: float | None
-    planned: int | None = None
-
-    @property
-    def is_played(self) -> bool:
-        """Whether the figure has games."""
-        return self.games > 0
-
-
-NOT_PLAYED = Figure(math.nan, math.nan, math.nan, 0, None)
-
-# Figures of a column of a table, by game, and of the pairings of a tournament.
-Column = dict[str, Figure]
-Pairings = dict[tuple[str, str], Figure]
+# The quantile of the normal distribution for an interval of 95%.
+Z95 = 1.959963984540054
 
 # Rulesheets that are not the game of the papers, and the name of the right one. Their
 # results have no figure of a paper beside them, and do not count in means and verdicts.
 RIGHT_GAMES = {"skirmish": "skirmish_final"}
 
+# The interval of a figure for a quantile of the normal distribution.
+Interval = Callable[[float], tuple[float, float]]
 
-def wilson(points: float, games: int) -> tuple[float, float]:
-    """Returns the 95% interval of a fraction, in percent [Wilson 1927]."""
-    z = 1.959963984540054
+# The players of a column of a table: two that play each other, or one that plays alone.
+Pairing = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A mean with its interval and number of games, the mean of the paper, and the number of games in the file of the
+    experiment, if it has one."""
+
+    value: float
+    games: int
+    interval: Interval
+    paper: float | None = None
+    planned: int | None = None
+
+    @property
+    def low(self) -> float:
+        """The lower end of the 95% interval."""
+        return self.interval(Z95)[0]
+
+    @property
+    def high(self) -> float:
+        """The upper end of the 95% interval."""
+        return self.interval(Z95)[1]
+
+    @property
+    def has_paper_inside(self) -> bool:
+        """Whether the figure of the paper is in the 95% interval."""
+        return self.paper is not None and self.low <= self.paper <= self.high
+
+    def without_paper(self) -> "Figure":
+        """Returns our figure alone."""
+        return replace(self, paper=None)
+
+    def p_value(self, reference: float) -> float:
+        """Returns the two-sided p-value of the hypothesis that the true figure is `reference`: the largest error for
+        which the interval excludes it."""
+        side = self.value - reference
+        if side == 0:
+            return 1.0
+        low, high = 0.0, 40.0
+        for _ in range(60):
+            middle = (low + high) / 2
+            bounds = self.interval(middle)
+            excludes = bounds[0] > reference if side > 0 else bounds[1] < reference
+            low, high = (middle, high) if excludes else (low, middle)
+        return math.erfc(low / math.sqrt(2))
+
+
+def wilson(points: float, games: int, z: float) -> tuple[float, float]:
+    """Returns the interval of a fraction, in percent [Wilson 1927]."""
     share, weight = points / games, z * z / games
     centre = (share + weight / 2) / (1 + weight)
     half = z / (1 + weight) * math.sqrt(share * (1 - share) / games + weight / (4 * games))
     return 100 * (centre - half), 100 * (centre + half)
+
+
+def fraction(points: float, games: int, paper: float | None = None) -> Figure:
+    """Returns the figure of a number of points."""
+    return Figure(100 * points / games, games, lambda z: wilson(points, games, z), paper)
 
 
 def mean_of_paper(figures: Iterable[Figure]) -> float | None:
@@ -59,11 +94,6 @@ def mean_of_paper(figures: Iterable[Figure]) -> float | None:
     papers = [figure.paper for figure in figures]
     known = [paper for paper in papers if paper is not None]
     return sum(known) / len(known) if len(known) == len(papers) else None
-
-
-def fraction(points: float, games: int, paper: float | None = None) -> Figure:
-    """Returns the figure of a number of points."""
-    return Figure(100 * points / games, *wilson(points, games), games, paper)
 
 
 def pooled(figures: Iterable[Figure]) -> Figure:
@@ -80,31 +110,40 @@ def mean(figures: Iterable[Figure]) -> Figure | None:
         return None
     count = len(figures)
     value = sum(figure.value for figure in figures) / count
-    low = value - math.sqrt(sum((figure.value - figure.low) ** 2 for figure in figures)) / count
-    high = value + math.sqrt(sum((figure.high - figure.value) ** 2 for figure in figures)) / count
-    return Figure(value, low, high, sum(figure.games for figure in figures), mean_of_paper(figures))
+
+    def interval(z: float) -> tuple[float, float]:
+        bounds = [(figure.value, *figure.interval(z)) for figure in figures]
+        below = math.sqrt(sum((value - low) ** 2 for value, low, _ in bounds))
+        above = math.sqrt(sum((high - value) ** 2 for value, _, high in bounds))
+        return value - below / count, value + above / count
+
+    return Figure(value, sum(figure.games for figure in figures), interval, mean_of_paper(figures))
 
 
 def minus(a: Figure, b: Figure) -> Figure:
     """Returns the difference of two figures."""
     value = a.value - b.value
-    low = value - math.hypot(a.value - a.low, b.high - b.value)
-    high = value + math.hypot(a.high - a.value, b.value - b.low)
+
+    def interval(z: float) -> tuple[float, float]:
+        (a_low, a_high), (b_low, b_high) = a.interval(z), b.interval(z)
+        return (
+            value - math.hypot(a.value - a_low, b_high - b.value),
+            value + math.hypot(a_high - a.value, b.value - b_low),
+        )
+
     paper = None if a.paper is None or b.paper is None else a.paper - b.paper
-    return Figure(value, low, high, a.games + b.games, paper)
-
-
-def difference(first: Column, second: Column) -> Figure | None:
-    """Returns the difference of the means of two columns, over the games of both."""
-    both = [name for name in first if name in second]
-    a, b = (mean(column[name] for name in both) for column in (first, second))
-    return None if a is None or b is None else minus(a, b)
+    return Figure(value, a.games + b.games, interval, paper)
 
 
 def opposite(figure: Figure) -> Figure:
     """Returns the figure of the other player."""
+
+    def interval(z: float) -> tuple[float, float]:
+        low, high = figure.interval(z)
+        return 100 - high, 100 - low
+
     paper = None if figure.paper is None else 100 - figure.paper
-    return figure._replace(value=100 - figure.value, low=100 - figure.high, high=100 - figure.low, paper=paper)
+    return replace(figure, value=100 - figure.value, interval=interval, paper=paper)
 
 
 def show(program: Program, log: Path, *options: str | Path) -> Any:
@@ -119,85 +158,114 @@ def show(program: Program, log: Path, *options: str | Path) -> Any:
     return json.loads(output)
 
 
-class Table:
-    """The cells of a series of tournaments by game. A cell without games only has the figure of the paper."""
+def read_file(file: Path) -> dict[str, Any]:
+    """Returns the keys of a tournament file, with those of its base."""
+    keys = tomllib.loads(file.read_text())
+    base = keys.pop("base", None)
+    return {**read_file(file.with_name(base)), **keys} if base else keys
 
-    def __init__(self, experiment: str, program: Program) -> None:
-        file = HERE / f"{experiment}.toml"
-        # The cells by game, and those of rulesheets that are another game.
-        self.games: dict[str, list[Figure]] = {}
-        self.others: dict[str, list[Figure]] = {}
-        # By game: the score of first movers, and the number of games in the file.
-        self.first: dict[str, dict[str, Any]] = {}
+
+def series_names() -> list[str]:
+    """Returns the names of all series of games, e.g. `tak-2012/table-1`, in the order of their files."""
+    names = [
+        f"{file.parent.name}/{file.stem}"
+        for file in sorted(HERE.glob("*-20*/*.toml")) + sorted(HERE.glob("own/*.toml"))
+    ]
+    return [name for name in names if (HERE / f"{name}.toml").exists() and "game" in read_file(HERE / f"{name}.toml")]
+
+
+class Table:
+    """The figures of a series of tournaments, by game and pairing, and those of the paper."""
+
+    def __init__(self, name: str, program: Program) -> None:
+        self.name = name
+        settings = read_file(HERE / f"{name}.toml")
+        # The played figures by game, and those of rulesheets that are another game.
+        self.games: dict[str, dict[Pairing, Figure]] = {}
+        self.others: dict[str, dict[Pairing, Figure]] = {}
+        # The figures of the paper by game. Those that are not numbers are missing in our copy of the paper.
+        self.papers: dict[str, dict[Pairing, float]] = {}
+        # By game: the games of the file, and the score of first movers.
         self.planned: dict[str, int] = {}
+        self.first: dict[str, dict[str, Any]] = {}
         # The games whose rulesheets were written for this project.
         self.ours: set[str] = set()
-        on_demand = self.read(tomllib.loads(file.read_text()))
-        for table in show(program, RESULTS / experiment, "-f", file)["tables"]:
+        # The players of another revision than in the program: it does not play their games again.
+        self.other_revisions: set[str] = set()
+        self.read(settings)
+        log = RESULTS / name
+        for table in show(program, log, "-f", HERE / f"{name}.toml")["tables"] if log.exists() else []:
             for game in table["games"]:
-                name = game["game"]
-                self.first[name] = game["rounds"][0]["first"]
-                if name in on_demand:
-                    self.games[name] = on_demand.pop(name)
-                self.add(name, zip(table["pairings"], game["cells"], strict=True))
-        self.is_share = len(self.pairings) == len(next(iter(self.games.values())))
+                self.first[game["game"]] = game["rounds"][0]["first"]
+                self.other_revisions |= set(game.get("other_revisions", []))
+                for pairing, cell in zip(table["pairings"], game["cells"], strict=True):
+                    self.add(game["game"], tuple(pairing), cell["figures"])
+        # The pairings with games, in the order of the file.
+        played = {pairing for cells in (*self.games.values(), *self.others.values()) for pairing in cells}
+        self.pairings = [pairing for pairing in self.order if pairing in played]
 
-    def read(self, settings: dict[str, Any]) -> dict[str, list[Figure]]:
-        """Enters the games of a file, without results. Returns those on demand."""
-
-        def is_default(entry: str) -> bool:
-            return entry not in settings.get("on-demand", [])
-
-        default = [all(map(is_default, pairing)) for pairing in settings["pairings"]]
-        self.pairings = [pairing for pairing, shown in zip(settings["pairings"], default, strict=True) if shown]
+    def read(self, settings: dict[str, Any]) -> None:
+        """Enters the games and pairings of a file."""
+        self.order: list[Pairing] = []
         names = [game["name"] for game in settings["game"]]
-        has_papers = any("paper" in game for game in settings["game"])
-        on_demand: dict[str, list[Figure]] = {}
         for game in settings["game"]:
             name = game["name"]
             self.planned[name] = game.get("games", settings["games"])
-            if has_papers and name in RIGHT_GAMES:
+            papers = game.get("paper", [])
+            if game.get("ours"):
+                self.ours.add(name)
+            if name in RIGHT_GAMES and any("paper" in other for other in settings["game"]):
                 name = RIGHT_GAMES[name]
                 if name in names:
                     continue
-            papers = game.get("paper", [None] * len(default))
-            papers = [paper for paper, shown in zip(papers, default, strict=True) if shown]
-            papers = [paper for cell in papers for paper in (cell if isinstance(cell, list) else [cell])]
-            # Without figures of a paper, the number of cells is known from the first game that was played.
-            cells = on_demand if game.get("on-demand") is True else self.games
-            cells[name] = [NOT_PLAYED._replace(paper=paper) for paper in papers]
-            if game.get("ours"):
-                self.ours.add(name)
-        return on_demand
+            figures = self.papers.setdefault(name, {})
+            for number, (a, b) in enumerate(game.get("pairings", settings.get("pairings", []))):
+                paper = papers[number] if number < len(papers) else math.nan
+                # In a one-player game each player of a pairing plays its part of the games alone.
+                columns: list[tuple[Pairing, float]] = (
+                    [((a, b), paper)] if not isinstance(paper, list) else [((a,), paper[0]), ((b,), paper[1])]
+                )
+                for pairing, figure in columns:
+                    if pairing not in self.order:
+                        self.order.append(pairing)
+                    if not math.isnan(figure):
+                        figures[pairing] = figure
 
-    def add(self, name: str, played: Iterable[tuple[list[str], dict[str, Any]]]) -> None:
-        """Enters the results of a game: pairs of a pairing and its cell."""
-        found = {tuple(pairing): cell["figures"] for pairing, cell in played}
-        width = max(map(len, found.values()))
-        figures = [figure for pairing in self.pairings for figure in found.get(tuple(pairing), [None] * width)]
-        if name not in self.games:
-            assert name in RIGHT_GAMES, f"{name} is not in the file"
-            self.others[name] = [NOT_PLAYED] * len(figures)
-        for cells in self.games.values():
-            cells += [NOT_PLAYED] * (len(figures) - len(cells))
-        cells = self.games.get(name) or self.others[name]
-        # In a one-player game each player of a pairing plays its part of the games alone.
-        planned = self.planned[name] // width
-        for number, figure in enumerate(figures):
-            if figure and figure["games"] > 0:
-                low, high = figure["interval"]
-                cells[number] = Figure(figure["value"], low, high, figure["games"], cells[number].paper, planned)
+    def add(self, name: str, pairing: Pairing, figures: list[dict[str, Any]]) -> None:
+        """Enters the results of a pairing in a game."""
+        is_other = name not in self.papers
+        assert not is_other or name in RIGHT_GAMES, f"{name} is not in the file of {self.name}"
+        cells = (self.others if is_other else self.games).setdefault(name, {})
+        pairings = [pairing] if len(figures) == 1 else [(player,) for player in pairing]
+        for key, figure in zip(pairings, figures, strict=True):
+            if key not in self.order:
+                self.order.append(key)
+            if figure["games"] > 0:
+                paper = self.papers.get(name, {}).get(key)
+                found = fraction(figure["value"] * figure["games"] / 100, figure["games"], paper)
+                cells[key] = replace(found, planned=self.planned[name] // len(figures))
 
-    def column(self, column: int, games: Iterable[str] | None = None) -> Column:
-        """Returns the played figures of a column, by game."""
-        names = self.games if games is None else games
-        cells = {name: self.games[name][column] for name in names if name in self.games}
-        return {name: cell for name, cell in cells.items() if cell.is_played}
+    def column(self, pairing: Pairing, games: Container[str] | None = None) -> dict[str, Figure]:
+        """Returns the figures of a pairing by game, for the player that is named first."""
+        column = {}
+        for game in self.papers:
+            cells = self.games.get(game, {})
+            if games is not None and game not in games:
+                continue
+            if pairing in cells:
+                column[game] = cells[pairing]
+            elif pairing[::-1] in cells:
+                column[game] = opposite(cells[pairing[::-1]])
+        return column
 
-    def columns(self) -> list[Column]:
-        """Returns the figures of each column, by game, with those that were not played."""
-        width = max(len(cells) for cells in self.games.values())
-        return [{game: cells[column] for game, cells in self.games.items()} for column in range(width)]
+    def compared(self) -> list[Figure]:
+        """Returns the played figures that have one of the paper."""
+        return [cell for cells in self.games.values() for cell in cells.values() if cell.paper is not None]
+
+    @property
+    def printed(self) -> int:
+        """The number of figures of the paper."""
+        return sum(map(len, self.papers.values()))
 
 
 def of_score(score: dict[str, Any]) -> Figure:
@@ -205,12 +273,33 @@ def of_score(score: dict[str, Any]) -> Figure:
     return fraction(score["rate"] * score["games"], score["games"])
 
 
-def read_pairings(log: str, program: Program) -> tuple[dict[tuple[str, str], Figure], Figure]:
+def read_pairings(log: str, program: Program) -> tuple[dict[Pairing, Figure], Figure]:
     """Returns the figure of each pairing of a packed log, for the player that is named first, and the figure of the
     players who move first."""
     played = show(program, RESULTS / f"{log}.ndjson.zst")["rounds"][0]
-    pairings = {(pairing["a"], pairing["b"]): of_score(pairing["score"]) for pairing in played["pairings"]}
+    pairings: dict[Pairing, Figure] = {
+        (pairing["a"], pairing["b"]): of_score(pairing["score"]) for pairing in played["pairings"]
+    }
     return pairings, of_score(played["first"])
+
+
+def read_seats(log: str, program: Program) -> dict[Pairing, tuple[Figure, Figure, Figure]]:
+    """Returns the figures of each pairing of a packed log, for the player that is named first: of all games, and of
+    those in which it moves first and second."""
+    played = show(program, RESULTS / f"{log}.ndjson.zst")["rounds"][0]
+    return {
+        (pairing["a"], pairing["b"]): (
+            of_score(pairing["score"]),
+            of_score(pairing["a_first"]),
+            opposite(of_score(pairing["b_first"])),
+        )
+        for pairing in played["pairings"]
+        if pairing["score"]["games"]
+    }
+
+
+# A cell of a table on the board: the round, the first and the second player.
+Cell = tuple[str, str, str]
 
 
 class BoardTable:
@@ -221,16 +310,16 @@ class BoardTable:
     """
 
     def __init__(self, table: str, logs: list[str], program: Program) -> None:
-        self.cells: dict[tuple[str, str, str], Figure] = {}
+        self.cells: dict[Cell, Figure] = {}
+        self.papers: dict[Cell, float] = {}
         # Node expansions per second, by player and round.
         self.speeds: dict[str, dict[str, float]] = {}
         with open(HERE / "board-cells.tsv", newline="") as file:
             for row in csv.DictReader(file, delimiter="\t"):
                 if row["table"] == table:
-                    key = row["round"], row["first"], row["second"]
-                    self.cells[key] = NOT_PLAYED._replace(paper=float(row["paper"]))
-        self.rounds = list(dict.fromkeys(name for name, _, _ in self.cells))
-        self.players = list(dict.fromkeys(first for _, first, _ in self.cells))
+                    self.papers[row["round"], row["first"], row["second"]] = float(row["paper"])
+        self.rounds = list(dict.fromkeys(name for name, _, _ in self.papers))
+        self.players = list(dict.fromkeys(first for _, first, _ in self.papers))
         for log in [RESULTS / f"{name}.ndjson.zst" for name in logs]:
             for number, played in enumerate(show(program, log)["rounds"] if log.exists() else []):
                 for pairing in played["pairings"]:
@@ -240,9 +329,10 @@ class BoardTable:
                     if spent["moves"]:
                         speeds = self.speeds.setdefault(entrant["name"], {})
                         speeds[self.rounds[number]] = spent["expansions"] / spent["seconds"]
-        for (name, first, second), cell in self.cells.items():
-            if not cell.is_played:
-                sys.exit(f"Table {table} on the board: no log has games of {first} against {second} ({name})")
+        self.cells = {key: self.cells[key] for key in self.papers if key in self.cells}
+        if missing := self.papers.keys() - self.cells.keys():
+            name, first, second = missing.pop()
+            sys.exit(f"Table {table} on the board: no log has games of {first} against {second} ({name})")
 
     def add(self, name: str, pairing: dict[str, Any]) -> None:
         """Enters the results of a pairing in the round with a name."""
@@ -253,10 +343,9 @@ class BoardTable:
             scores = [(a, b, pairing["a_first"], 1), (b, a, pairing["b_first"], -1)]
         for first, second, score, sign in scores:
             key = name, first, second
-            if score and score["games"] and key in self.cells:
-                figure = of_score(score)
-                figure = figure if sign > 0 else opposite(figure)
-                self.cells[key] = figure._replace(paper=self.cells[key].paper)
+            if score and score["games"] and key in self.papers:
+                figure = of_score(score) if sign > 0 else opposite(of_score(score))
+                self.cells[key] = replace(figure, paper=self.papers[key])
 
     def first_mover(self) -> Figure:
         """Returns the figure of the players who move first."""
@@ -280,6 +369,15 @@ class BoardTable:
     def both(self, player: str, others: Container[str] | None = None, rounds: Container[str] | None = None) -> Figure:
         """Returns the pooled figure of a player against others, on both sides."""
         return pooled(self.first(player, others, rounds) + self.second(player, others, rounds))
+
+    def compared(self) -> list[Figure]:
+        """Returns the played figures; all have one of the paper."""
+        return list(self.cells.values())
+
+    @property
+    def printed(self) -> int:
+        """The number of figures of the paper."""
+        return len(self.papers)
 
     @staticmethod
     def selects(name: str, other: str, others: Container[str] | None, rounds: Container[str] | None) -> bool:

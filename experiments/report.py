@@ -15,29 +15,48 @@ import difflib
 import math
 import re
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import strategies
 from conclusions import (
-    VERDICTS,
+    FAILS,
+    HOLDS,
+    MIXED,
+    NO_SIDE,
+    NOT_PLAYED,
+    UNDECIDED,
+    UNTESTABLE,
     Paper,
-    better_by_the_paper,
-    board,
-    decay,
-    mini,
-    ngrams,
+    Sources,
+    outliers,
     print_games,
     print_list,
     print_share,
     ratio,
-    tuning,
 )
-from figures import HERE, RESULTS, BoardTable, Column, Figure, Pairings, Program, Table, mean, opposite, read_pairings
+from figures import (
+    HERE,
+    BoardTable,
+    Figure,
+    Pairing,
+    Program,
+    Table,
+    mean,
+    opposite,
+    read_file,
+    read_pairings,
+    read_seats,
+    series_names,
+)
 
 DOCUMENT = HERE.parent / "docs" / "research" / "reproduction.md"
 TARGET = HERE.parent / "target"
+
+PAPERS = ("roschke-2013", "tak-2012", "tak-2014", "sironi-2018", "swiechowski-2014")
 
 # Names of rulesheets in rows. `skirmish` has a longer one beside figures of a paper.
 NAMES = {"skirmish": "skirmish (ggp-base's full chess set)"}
@@ -51,105 +70,93 @@ MORE_SIMULATIONS = "-2500"
 # The most lines of a difference that --check prints.
 DIFFERENCE_LINES = 20
 
+# The figures of a column of a table, by game.
+Column = Mapping[str, Figure]
+
 
 def anchor(title: str) -> str:
     """Returns the anchor of a heading."""
     return title.lower().replace(" ", "-")
 
 
-def print_summary(papers: Collection[Paper]) -> list[str]:
-    """Returns the lines of the summary: the number of conclusions with each verdict by paper, and the reasons."""
-    verdicts = [verdict for verdict in VERDICTS if verdict]
-    heads = [VERDICTS[verdict][1].removeprefix("are ") for verdict in verdicts]
-    lines = [f"| paper | conclusions | {' | '.join(heads)} |", "|---" * (len(heads) + 2) + "|"]
-    rows = []
+def print_summary(papers: Iterable[Paper]) -> list[str]:
+    """Returns the lines of the summary: what was played, how near the figures are, verdicts, and a sentence each."""
+    verdicts = [HOLDS, MIXED, FAILS, UNDECIDED, UNTESTABLE, NO_SIDE, NOT_PLAYED]
+    heads = ["tables", "figures", "inside", "mean difference", "conclusions", *verdicts]
+    lines = [f"| paper | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]
+    played = printed = inside = 0
+    totals = [0] * (len(verdicts) + 1)
     for paper in papers:
-        counts = paper.counts()
-        rows.append([len(paper.conclusions), *(counts[verdict] for verdict in verdicts)])
-        lines.append(f"| [{paper.title}](#{anchor(paper.title)}) | {' | '.join(map(str, rows[-1]))} |")
-    lines.append(f"| all | {' | '.join(str(sum(column)) for column in zip(*rows, strict=True))} |")
-    for paper in papers:
-        lines += ["", f"**{paper.title}.** Of {len(paper.conclusions)} conclusions {paper.sentence()}. {paper.why}"]
-    return lines
-
-
-def print_verdicts(papers: Iterable[Paper]) -> list[str]:
-    """Returns the lines of the list of all conclusions with their verdicts."""
-    lines = []
-    for paper in papers:
-        lines += ["", f"**{paper.title}**", ""]
-        lines += [f"- *{conclusion.verdict() or 'Not played'}*: {conclusion.text}" for conclusion in paper.conclusions]
-    return lines[1:]
+        compared = paper.compared()
+        number, all_figures = len(compared) + paper.also_played, sum(paper.result_tables.values())
+        near = sum(figure.has_paper_inside for figure in compared)
+        gap = sum(abs(figure.value - (figure.paper or 0)) for figure in compared) / len(compared)
+        counts = [len(paper.conclusions), *map(paper.count, verdicts)]
+        cells = [
+            f"{paper.tables_played()} of {len(paper.result_tables)}",
+            f"{number} of {all_figures}",
+            f"{near} of {len(compared)}",
+            f"{gap:.1f}",
+            *map(str, counts),
+        ]
+        lines.append(f"| [{paper.title}](#{anchor(paper.title)}) | {' | '.join(cells)} |")
+        played, printed, inside = played + number, printed + all_figures, inside + near
+        totals = [total + count for total, count in zip(totals, counts, strict=True)]
+    lines.append(f"| all | | {played} of {printed} | {inside} | | {' | '.join(map(str, totals))} |")
+    return [*lines, *(line for paper in papers for line in ("", f"**{paper.title}.** {paper.sentence}"))]
 
 
 def print_conclusions(paper: Paper) -> list[str]:
     """Returns the lines for the conclusions of a paper, with our figures."""
-    missing = []
-    for table, name, _ in paper.tables:
-        games = [game for game, cells in table.games.items() if not any(cell.is_played for cell in cells)]
-        if games:
-            missing.append(f"Table {name} {', '.join(games)}")
-    lines = [f"The paper draws {len(paper.conclusions)} conclusions: {paper.sentence()}."]
-    if missing:
-        lines[0] += f" No games were played for {'; '.join(missing)}."
-    lines += [""] + [str(conclusion) for conclusion in paper.conclusions]
-    outliers = print_outliers(paper.tables)
-    if outliers:
+    lines = [paper.why, "", *map(str, paper.conclusions)]
+    if found := outliers(paper.result_series()):
         title = (
             "**Single games on the other side of 50%**, "
             "with the paper's figure more than 10 points outside our interval"
         )
-        lines.append(f"- {title}: {'; '.join(outliers)}.")
-    return lines + [line for text in paper.after for line in ("", text)]
-
-
-def print_outliers(tables: Iterable[tuple[Table, str, Sequence[str]]]) -> list[str]:
-    """Returns the figures of single games that are on the other side of 50% than those of the paper."""
-    outliers = []
-    for table, name, columns in tables:
-        for game, cells in table.games.items():
-            for cell, column in zip(cells, columns, strict=False):
-                if not cell.is_played or cell.paper is None:
-                    continue
-                over = cell.high < 50 < cell.paper and cell.paper > cell.high + 10
-                under = cell.low > 50 > cell.paper and cell.paper < cell.low - 10
-                if over or under:
-                    label = f"{column}: " if column else ""
-                    outliers.append(f"{game} in Table {name} ({label}{print_share(cell, 0)})")
-    return outliers
+        lines.append(f"- {title}: {'; '.join(found)}.")
+    return lines
 
 
 def name_of(table: Table, game: str) -> str:
     """Returns the name of a game in the rows of tables."""
     name = NAMES.get(game, game)
-    return f"{name} †" if game in table.ours else name
+    marks = [" †"] * (game in table.ours) + [" ¶"] * bool(table.other_revisions)
+    return "".join([name, *marks])
 
 
-def print_cell(cell: Figure | None, is_share: bool, digits: int = 0) -> str:
+def print_cell(cell: Figure | None, paper: float | None, is_share: bool, digits: int = 0) -> str:
     """Returns a cell of a table: the figure of the paper, and ours."""
+    unit = "%" if is_share else ""
     if cell is None:
-        return "–"
-    if not cell.is_played:
-        return "–" if cell.paper is None else f"**{cell.paper:.1f}{'%' if is_share else ''}** –"
+        return "–" if paper is None else f"**{paper:.1f}{unit}** –"
     if is_share:
         return print_share(cell, digits)
-    paper = "" if cell.paper is None else f"**{cell.paper:.1f}** "
-    return f"{paper}{cell.value:.1f} ({cell.low:.{digits}f} to {cell.high:.{digits}f}; {print_games(cell)})"
+    printed = "" if cell.paper is None else f"**{cell.paper:.1f}** "
+    return f"{printed}{cell.value:.1f} ({cell.low:.{digits}f} to {cell.high:.{digits}f}; {print_games(cell)})"
 
 
-def print_rows(table: Table, columns: list[Column]) -> list[str]:
-    """Returns one row per game and their mean; `columns` are the cells of each column, by game.
+def print_rows(table: Table, pairings: list[Pairing] | None = None, further: Iterable[Column] = ()) -> list[str]:
+    """Returns one row per game and their mean. `further` are columns after those of the pairings.
 
-    The rows of rulesheets that are another game follow the mean, which does not include them.
+    Games that no pairing has are left out. The rows of rulesheets that are another game follow the mean, which does not
+    include them.
     """
+    pairings = table.pairings if pairings is None else pairings
+    is_share = all(len(pairing) == 2 for pairing in pairings)
+    columns: list[Column] = [*map(table.column, pairings), *further]
     lines = []
-    for game in table.games:
-        cells = [print_cell(column[game], table.is_share) for column in columns]
+    for game, papers in table.papers.items():
+        if not any(pairing in papers for pairing in pairings) and not any(game in column for column in columns):
+            continue
+        printed = [papers.get(pairing) for pairing in pairings] + [None] * (len(columns) - len(pairings))
+        cells = [print_cell(column.get(game), paper, is_share) for column, paper in zip(columns, printed, strict=True)]
         lines.append(f"| {name_of(table, game)} | {' | '.join(cells)} |")
-    means = [mean(cell for cell in column.values() if cell.is_played) for column in columns]
-    lines.append(f"| mean | {' | '.join(print_cell(of, table.is_share, 1) for of in means)} |")
+    means = [print_cell(mean(column.values()), None, is_share, 1) for column in columns]
+    lines.append(f"| mean | {' | '.join(means)} |")
     for game, others in table.others.items():
-        lines.append(f"| {OTHER_NAMES[game]} | {' | '.join(print_cell(cell, table.is_share) for cell in others)} |")
+        cells = [print_cell(others.get(pairing), None, is_share) for pairing in pairings]
+        lines.append(f"| {OTHER_NAMES[game]} | {' | '.join(cells)} |")
     return lines
 
 
@@ -157,14 +164,14 @@ def print_own(nst: Table, base: Table) -> list[str]:
     """Returns one row per game of two tables of our own player, their means, and whether the aim is reached."""
     columns, games = [], []
     for table in (nst, base):
-        columns.append(table.column(0))
-        games += [(game, name_of(table, game)) for game in table.games]
+        columns.append(table.column(table.pairings[0]))
+        games += [(game, name_of(table, game)) for game in table.papers]
     lines = []
     for game, name in sorted(set(games)):
         cells = [print_share(column[game], 0) if game in column else "–" for column in columns]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     means = [mean(column.values()) for column in columns]
-    lines.append(f"| mean | {' | '.join(print_cell(of, True, 1) for of in means)} |")
+    lines.append(f"| mean | {' | '.join(print_cell(of, None, True, 1) for of in means)} |")
     reached = ["yes" if of is not None and of.value >= 60 and of.low > 55 else "no" for of in means]
     return [*lines, f"| at least 60%, with a lower bound above 55% | {' | '.join(reached)} |"]
 
@@ -173,13 +180,13 @@ def print_more_simulations(tables: Mapping[str, Table], game: str) -> list[str]:
     """Returns one row per pairing of the series with more simulations: the scores in a game with fewer and with
     more."""
     lines = []
-    for name in tables:
+    for name, more in tables.items():
         if not name.endswith(MORE_SIMULATIONS):
             continue
-        fewer, more = tables[name.removesuffix(MORE_SIMULATIONS)], tables[name]
-        for column, pairing in enumerate(more.pairings):
-            cells = [fewer.games[game][column], more.games[game][column]._replace(paper=None)]
-            printed = " | ".join(print_cell(cell, True) for cell in cells)
+        fewer = tables[name.removesuffix(MORE_SIMULATIONS)]
+        for pairing in more.pairings:
+            cells = [fewer.games[game].get(pairing), more.games[game][pairing].without_paper()]
+            printed = " | ".join(print_cell(cell, None, True) for cell in cells)
             lines.append(f"| `{name}` | {' against '.join(pairing)} | {printed} |")
     return lines
 
@@ -188,10 +195,11 @@ def print_changes(table: Table, gains: tuple[str, str], only_second: bool) -> li
     """Returns one row per pairing of a table that changes one part: name, games,
     points, and verdict."""
     lines = []
-    for column, pairing in enumerate(table.pairings):
-        cells = table.column(column)
+    for pairing in table.order:
+        cells = table.column(pairing)
         figure = mean(cells.values())
-        name = pairing[1] if only_second else " | ".join(pairing)
+        marks = [f"{player} ¶" if player in table.other_revisions else player for player in pairing]
+        name = marks[1] if only_second else " | ".join(marks)
         if figure is None:
             lines.append(f"| {name} | 0 | – | |")
             continue
@@ -204,7 +212,7 @@ def print_board_cell(cell: Figure | None) -> str:
     """Returns a cell of a table on the board; the paper's figures have as many digits as in the paper."""
     if cell is None:
         return "–"
-    return f"**{cell.paper:g}%** {print_share(cell._replace(paper=None), 0)}"
+    return f"**{cell.paper:g}%** {print_share(cell.without_paper(), 0)}"
 
 
 def print_matrix(table: BoardTable) -> list[str]:
@@ -229,8 +237,8 @@ def print_scores(table: BoardTable) -> list[str]:
     """Returns a sentence with the scores of the players on the board, best first, and of the first mover."""
     scores = {player: table.both(player) for player in table.players}
     best_first = sorted(scores, key=lambda player: -scores[player].value)
-    listed = ", ".join(f"{player} {print_share(scores[player]._replace(paper=None), 0)}" for player in best_first)
-    first = print_share(table.first_mover()._replace(paper=None), 0)
+    listed = ", ".join(f"{player} {print_share(scores[player].without_paper(), 0)}" for player in best_first)
+    first = print_share(table.first_mover().without_paper(), 0)
     return [f"Over all games against others: {listed}. The player who moves first scores {first}."]
 
 
@@ -241,14 +249,39 @@ def print_speeds(table: BoardTable) -> list[str]:
     }
     listed = "; ".join(f"{player} {print_list(speeds)}" for player, speeds in millions.items())
     first, *others = table.speeds
-    ratios = [f"{ratio(table, first, other).value:.2f} times those of {other}" for other in others]
+    ratios = [f"{ratio(table, first, other, math.nan).value:.2f} times those of {other}" for other in others]
     return [
         f"These are the node expansions per second, in millions, over all games of a time: {listed}. "
         f"At {table.rounds[-1].split(' (')[0]} the expansions of {first} are {print_list(ratios)}."
     ]
 
 
-def print_prefixes(pairings: Pairings) -> list[str]:
+def print_readings(program: Program, own: BoardTable) -> list[str]:
+    """Returns one row per reading of the separation of armies: the scores of the endgame player against base0, over all
+    games and by seat. `own` has the games of the reading of end0."""
+    rows = {
+        ("beyond", "mover"): (
+            own.both("end0", ["base0"]),
+            *own.first("end0", ["base0"]),
+            *own.second("end0", ["base0"]),
+        )
+    }
+    name = "roschke-2013/end0-readings"
+    games = read_file(HERE / f"{name}.toml")["games"]
+    for (player, _), (both, first, second) in read_seats(name, program).items():
+        test, ties = player.split()
+        half = games // 2
+        rows[test, ties] = replace(both, planned=games), replace(first, planned=half), replace(second, planned=half)
+    lines = []
+    for test in ("beyond", "tree", "root"):
+        for ties in ("mover", "other", "x", "draw"):
+            if (test, ties) in rows:
+                cells = [print_share(figure.without_paper(), 0) for figure in rows[test, ties]]
+                lines.append(f"| `{test}` | `{ties}` | {' | '.join(cells)} |")
+    return lines
+
+
+def print_prefixes(pairings: Mapping[Pairing, Figure]) -> list[str]:
     """Returns one row per prefix of the table: its fraction of the table, and its score against the whole table."""
 
     def states(cells: int) -> int:
@@ -261,21 +294,27 @@ def print_prefixes(pairings: Pairings) -> list[str]:
     return lines
 
 
-def write(document: str, marker: str, lines: list[str], keeps_head: bool) -> str:
-    """Returns the document with other lines between a marker and its end; `keeps_head` keeps the head of a table
-    there."""
+def write(document: str, marker: str, lines: list[str], pairings: list[Pairing] | None = None) -> str:
+    """Returns the document with other lines between a marker and its end.
+
+    `pairings` are those of a table without its head: the head in the document is kept if it has as many columns.
+    """
     begin = f"<!-- {marker} -->"
     assert document.count(begin) == 1, marker
     before, rest = document.split(begin)
     old, after = rest.split("<!-- end -->", 1)
-    if keeps_head:
-        lines = re.findall(r"^\|.*$", old, re.MULTILINE)[:2] + lines
+    if pairings is not None:
+        head = re.findall(r"^\|.*$", old, re.MULTILINE)[:2]
+        if head[0].count("|") != lines[0].count("|"):
+            names = " | ".join(" against ".join(pairing) for pairing in pairings)
+            head = [f"| game | {names} |", "|---" * (len(pairings) + 1) + "|"]
+        lines = head + lines
     return "\n".join([f"{before}{begin}", "", *lines, "", f"<!-- end -->{after}"])
 
 
 def read_tables(program: Program) -> dict[str, Table]:
-    """Returns the tables of all series that have logs, by name."""
-    names = sorted(path.name for path in RESULTS.iterdir() if path.is_dir())
+    """Returns the tables of all series, by name."""
+    names = series_names()
     with ThreadPoolExecutor() as pool:
         return dict(zip(names, pool.map(lambda name: Table(name, program), names), strict=True))
 
@@ -283,70 +322,57 @@ def read_tables(program: Program) -> dict[str, Table]:
 def update(document: str, program: Program) -> str:
     """Returns the document with the figures and verdicts that the logs give."""
     tables = read_tables(program)
-
-    def of(*names: str) -> list[Table]:
-        return [tables[name] for name in names]
-
-    iii = BoardTable("3", ["table-3"], program)
-    iv = BoardTable("4", ["table-4-short", "table-4"], program)
-    v = BoardTable("5", ["table-5-fortieth"], program)
-    for name, cells in {"3": iii, "4": iv, "5": v}.items():
-        document = write(document, f"board {name}", print_matrix(cells) if name == "3" else print_rounds(cells), True)
-        document = write(document, f"scores {name}", print_scores(cells), False)
-    for name, table in tables.items():
-        if f"<!-- table {name} -->" in document:
-            columns = table.columns()
-            if name == "tuning-5":
-                columns.append(better_by_the_paper(tables["tuning-1"]))
-            document = write(document, f"table {name}", print_rows(table, columns), True)
-    document = write(document, "speeds 5", print_speeds(v), False)
-    prefixes, first = read_pairings("prefixes", program)
-    document = write(document, "prefixes", print_prefixes(prefixes), True)
-    document = write(
-        document, "prefixes first", [f"The player who moves first wins {print_share(first, 0)} of these games."], False
-    )
-    document = write(document, "skirmish 2500", print_more_simulations(tables, "skirmish_final"), True)
-    filters: Pairings = {}
-    for kind in ("base", "heur", "end"):
-        filters |= read_pairings(f"filters-{kind}", program)[0]
-    papers = {
-        "board": board(iii, iv, v, filters),
-        "ngrams": ngrams(
-            *of(
-                "ngrams-1",
-                "ngrams-5",
-                "ngrams-7",
-                "ngrams-10",
-                "looked-gibbs",
-                "looked-gibbs-2000",
-                "ngrams-1-2500",
-                "ngrams-5-2500",
-            )
-        ),
-        "decay": decay(*of("decay-2", "decay-4", "decay-6", "decay-9", "decay-12")),
-        "tuning": tuning(*of("tuning-1", "tuning-3", "tuning-5", "looked-lsi", "tuning-forms")),
-        "mini": mini(*of("mini-5", "mini-6", "mini-10")),
+    boards = {
+        number: BoardTable(number, [f"roschke-2013/{name}" for name in names], program)
+        for number, names in {"3": ["table-3"], "4": ["table-4-short", "table-4"], "5": ["table-5-fortieth"]}.items()
     }
-    for name, paper in papers.items():
-        document = write(document, f"conclusions {name}", print_conclusions(paper), False)
-    document = write(document, "summary", print_summary(papers.values()), False)
-    document = write(document, "verdicts", print_verdicts(papers.values()), False)
-    document = write(document, "own", print_own(*of("own-nst", "own-base")), True)
-    for name in ("lanes", "adaptation", "adaptation-decay", "priors-alone", "shares"):
-        document = write(document, name, print_rows(tables[name], tables[name].columns()), True)
-    priors = of("adaptation-prior", "adaptation-omega", "adaptation-epsilon")
-    columns = [column for table in priors for column in table.columns()]
-    document = write(document, "adaptation-prior", print_rows(priors[0], columns), True)
+    for number, board in boards.items():
+        rows = print_matrix(board) if number == "3" else print_rounds(board)
+        document = write(document, f"board {number}", rows, [])
+        document = write(document, f"scores {number}", print_scores(board))
+    document = write(document, "speeds 5", print_speeds(boards["5"]))
+    for name, table in tables.items():
+        if f"<!-- table {name} -->" not in document:
+            continue
+        further: list[Column] = []
+        if name == "sironi-2018/table-5":
+            # The better of NMC and LSI in the paper's Table 1.
+            tuners = [tables["sironi-2018/table-1"].column((tuner, "base")) for tuner in ("nmc", "lsi")]
+            shared = tuners[0].keys() & tuners[1].keys()
+            further = [{game: max((of[game] for of in tuners), key=lambda cell: cell.paper or 0) for game in shared}]
+        document = write(document, f"table {name}", print_rows(table, further=further), table.pairings)
+    document = write(document, "readings", print_readings(program, boards["3"]), [])
+    prefixes, first = read_pairings("roschke-2013/prefixes", program)
+    document = write(document, "roschke-2013/prefixes", print_prefixes(prefixes), [])
+    document = write(
+        document, "prefixes first", [f"The player who moves first wins {print_share(first, 0)} of these games."]
+    )
+    document = write(document, "skirmish 2500", print_more_simulations(tables, "skirmish_final"), [])
+    pairings: Callable[[str], Mapping[Pairing, Figure]] = cache(lambda log: read_pairings(log, program)[0])
+    papers = [Paper(folder, Sources(tables, boards, pairings)) for folder in PAPERS]
+    for paper in papers:
+        document = write(document, f"conclusions {paper.folder}", print_conclusions(paper))
+    document = write(document, "summary", print_summary(papers))
+    document = write(document, "own", print_own(tables["own/nst"], tables["own/base"]), [])
+    for name in ("own/lanes", "own/adaptation", "own/adaptation-decay", "own/priors-alone", "own/shares"):
+        document = write(document, name, print_rows(tables[name]), tables[name].pairings)
+    prior, *others = (tables[f"own/adaptation-{name}"] for name in ("prior", "omega", "epsilon"))
+    further = [table.column(pairing) for table in others for pairing in table.pairings]
+    rows = print_rows(prior, further=further)
+    document = write(document, "own/adaptation-prior", rows, [])
     measured = strategies.read()
-    document = write(document, "strategies", strategies.print_table(measured), True)
-    document = write(document, "opponents", strategies.print_models(measured), True)
-    document = write(document, "allocations", strategies.print_shares(measured), True)
-    for name in ("parts", "roles"):
+    document = write(document, "swiechowski-2014/strategies", strategies.print_table(measured), [])
+    document = write(document, "opponents", strategies.print_models(measured), [])
+    document = write(document, "allocations", strategies.print_shares(measured), [])
+    for name in ("own/parts", "own/roles"):
         lines = print_changes(tables[name], ("the part is a gain", "the part is a loss"), True)
-        document = write(document, name, lines, True)
-    for marker, names in {"variations": ("variations", "variations-mini"), "priors": ("priors", "priors-mini")}.items():
-        lines = [line for table in of(*names) for line in print_changes(table, ("a gain", "a loss"), False)]
-        document = write(document, marker, lines, True)
+        document = write(document, name, lines, [])
+    for marker, names in {
+        "own/variations": ("own/variations", "own/variations-mini"),
+        "own/priors": ("own/priors", "own/priors-mini"),
+    }.items():
+        lines = [line for name in names for line in print_changes(tables[name], ("a gain", "a loss"), False)]
+        document = write(document, marker, lines, [])
     return document
 
 

@@ -7,7 +7,7 @@ of Checkers are allocated to the strategies by each mechanism.
 
     cargo build --release && experiments/strategies.py
 
-The output of each command is a line of results/strategies.ndjson.gz. The
+The output of each command is a line of results/swiechowski-2014/strategies.ndjson.gz. The
 rulesheets come from fetch.py.
 """
 
@@ -26,7 +26,7 @@ Command = tuple[dict[str, str], str, list[str]]
 # A line of the log.
 Line = dict[str, Any]
 
-LOG = RESULTS / "strategies.ndjson.gz"
+LOG = RESULTS / "swiechowski-2014" / "strategies.ndjson.gz"
 GAMES = [
     "connect4",
     "cephalopod_micro",

@@ -20,7 +20,7 @@ BOARD = sh.Board(5, 3)
 ROOT = Path(__file__).parents[1]
 MATCH: dict[str, Any] = {"board": BOARD, "games": 6, "nodes": 60, "ply_limit": 40}
 OPTIONS = ["--side", 5, "--pieces", 3, "--games", 6, "--nodes", 60, "--ply-limit", 40]
-SERIES = "looked-lsi"
+SERIES = "sironi-2018/lsi-samples"
 PLAYERS = ["greedy", "base0,c=0.3", "random"]
 
 

@@ -10,15 +10,27 @@ use clap::{Args, Command};
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use sternhalma_ggp::arena::{SeriesGame, SeriesInfo};
 use sternhalma_ggp::messages::suggestion;
+use toml::Table;
 
 use super::tournament::{PlayerEntry, SeriesGameOptions, TournamentOptions};
 
 impl TournamentOptions {
-    /// Reads the options of a file. Paths in a file are relative to its directory.
+    /// Reads the options of a file, with those of its base. Paths in a file are relative to its directory.
     pub fn read(path: &Path) -> Result<TournamentOptions> {
-        let text =
-            sternhalma_ggp::messages::read_text(path).with_context(|| format!("{}: cannot read", path.display()))?;
-        let options = TournamentOptions::parse(&text).with_context(|| path.display().to_string())?;
+        let read = |path: &Path| {
+            sternhalma_ggp::messages::read_text(path).with_context(|| format!("{}: cannot read", path.display()))
+        };
+        let text = read(path)?;
+        let options = match base_name(&text).with_context(|| path.display().to_string())? {
+            None => TournamentOptions::parse(&text),
+            Some(name) => {
+                let base = path.with_file_name(name);
+                let base_text = read(&base)?;
+                TournamentOptions::parse(&base_text).with_context(|| base.display().to_string())?;
+                TournamentOptions::parse_with_base(&text, &base_text)
+            }
+        };
+        let options = options.with_context(|| path.display().to_string())?;
         Ok(options.resolve_paths(path.parent().unwrap_or(Path::new(""))))
     }
 
@@ -26,6 +38,16 @@ impl TournamentOptions {
     pub fn parse(text: &str) -> Result<TournamentOptions> {
         check_numbers(text)?;
         let options: TournamentOptions = toml::from_str(text)?;
+        options.check_series()?;
+        Ok(options)
+    }
+
+    /// Parses the text of a file whose keys replace those of its base.
+    fn parse_with_base(text: &str, base: &str) -> Result<TournamentOptions> {
+        check_numbers(text)?;
+        let mut keys: Table = toml::from_str(base)?;
+        keys.extend(toml::from_str::<Table>(text)?.into_iter().filter(|(key, _)| key != BASE));
+        let options: TournamentOptions = keys.try_into()?;
         options.check_series()?;
         Ok(options)
     }
@@ -138,6 +160,20 @@ impl TournamentOptions {
     }
 }
 
+/// The key of the name of a file in the same folder, whose keys apply where a file has none.
+const BASE: &str = "base";
+
+/// Returns the name of the base of a file.
+fn base_name(text: &str) -> Result<Option<String>> {
+    let keys: Table = toml::from_str(text)?;
+    let Some(base) = keys.get(BASE) else { return Ok(None) };
+    let is_name = |name: &&str| Path::new(name).file_name().is_some_and(|file| file == *name);
+    match base.as_str().filter(is_name) {
+        Some(name) => Ok(Some(name.to_owned())),
+        None => bail!("`base`: expected the name of a tournament file in the same folder, got `{base}`"),
+    }
+}
+
 /// Checks that the numbers of a file are in the bounds of the flags with the names of their keys, also in the tables of
 /// budgets, rounds, players and games. The messages are those of the command line.
 fn check_numbers(text: &str) -> Result<(), toml::de::Error> {
@@ -241,6 +277,38 @@ mod tests {
     }
 
     #[test]
+    fn the_keys_of_a_file_replace_those_of_its_base() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("more.toml");
+        let read = |base: &str, more: &str| {
+            std::fs::write(dir.path().join("base.toml"), base).unwrap();
+            std::fs::write(&path, more).unwrap();
+            TournamentOptions::read(&path).map_err(|error| crate::error::one_line(&error).replace('\\', "/"))
+        };
+        let base = "games = 4\nseed = 7\nrounds-of-no-file = 1";
+        let error = read(base, "base = 'base.toml'").err().unwrap();
+        assert!(error.contains("base.toml: line 3, column 1") && error.contains("`rounds-of-no-file`"), "{error}");
+        let base = "title = 'A'\nclock = 1\nrulesheets = ['rules']\npairings = [['greedy', 'random']]\n\
+                    [[player]]\nname = 'greedy'\n[[player]]\nname = 'random'\n[[game]]\nname = 'a'\n";
+        let options = read(base, "base = 'base.toml'\ntitle = 'B'\n[budget]\nnodes = 9").unwrap();
+        assert_eq!((options.title.as_deref(), options.clock, options.player.len()), (Some("B"), Some(1.0), 2));
+        assert_eq!((options.rulesheets, options.budget.nodes), (vec![dir.path().join("rules")], Some(9)));
+        let others = read(base, "base = 'base.toml'\n[[player]]\nname = 'mast'").unwrap();
+        assert_eq!((others.title.as_deref(), others.player.len()), (Some("A"), 1));
+        for (base, more, message) in [
+            (base, "base = '../base.toml'", "expected the name of a tournament file in the same folder"),
+            (base, "base = 1", "got `1`"),
+            (base, "base = 'none.toml'", "none.toml: cannot read"),
+            (base, "base = 'base.toml'\ngames = 0", "line 2, column 9: expected a whole number"),
+            (base, "base = 'base.toml'\nplys = 0", "`plys`"),
+            ("base = 'base.toml'", "base = 'base.toml'", "`base`"),
+        ] {
+            let error = read(base, more).err().unwrap();
+            assert!(error.contains(message), "{more}: {error}");
+        }
+    }
+
+    #[test]
     fn numbers_have_the_bounds_and_the_messages_of_the_flags() {
         let whole = "expected a whole number from 1 to 18446744073709551615, e.g. 100000, 100_000, 100k or 2M";
         for (text, message) in [
@@ -282,6 +350,9 @@ mod experiments {
     use super::super::tournament::GameSpec;
     use super::*;
 
+    /// The folders of the five papers and of our own experiments.
+    const FOLDERS: [&str; 6] = ["roschke-2013", "tak-2012", "tak-2014", "sironi-2018", "swiechowski-2014", "own"];
+
     #[test]
     fn the_acceptance_matches_are_valid() {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("experiments/acceptance");
@@ -303,9 +374,9 @@ mod experiments {
     fn the_files_of_the_experiments_are_valid() {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("experiments");
         let (mut found, mut boards, mut published) = (0, 0, 0);
-        for entry in std::fs::read_dir(dir).unwrap() {
-            let path = entry.unwrap().path();
-            if path.extension().is_none_or(|extension| extension != "toml") {
+        for path in FOLDERS.iter().flat_map(|folder| std::fs::read_dir(dir.join(folder)).unwrap()) {
+            let path = path.unwrap().path();
+            if path.extension().is_none_or(|extension| extension != "toml") || path.ends_with("conclusions.toml") {
                 continue;
             }
             let series = TournamentOptions::read(&path).unwrap();

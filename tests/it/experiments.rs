@@ -67,8 +67,9 @@ fn every_game_of_the_experiments_has_a_rulesheet() {
     assert!(list.starts_with(HEAD));
     let listed: Vec<&str> = list.lines().skip(1).map(|row| row.split('\t').next().unwrap()).collect();
     let mut games = 0;
-    for entry in fs::read_dir(root.join("experiments")).unwrap() {
-        let path = entry.unwrap().path();
+    let folders = fs::read_dir(root.join("experiments")).unwrap().map(|entry| entry.unwrap().path());
+    let files = folders.filter(|path| path.is_dir()).flat_map(|folder| fs::read_dir(folder).unwrap());
+    for path in files.map(|file| file.unwrap().path()) {
         if path.extension().is_none_or(|extension| extension != "toml") {
             continue;
         }

@@ -19,7 +19,7 @@ const CANDIDATES: usize = 6;
 
 /// The node expansions per move and the noise, in moves, of each level, from level 1.
 ///
-/// Neighbours differ by 200 to 320 Elo in the tournament of `experiments/levels.toml`.
+/// Neighbours differ by 200 to 320 Elo in the tournament of `experiments/own/levels.toml`.
 const LEVELS: [(u64, f64); 10] = [
     (60, 6.0),
     (60, 2.0),
