@@ -291,7 +291,8 @@ def read_seats(log: str, program: Program) -> dict[Pairing, tuple[Figure, Figure
         (pairing["a"], pairing["b"]): (
             of_score(pairing["score"]),
             of_score(pairing["a_first"]),
-            opposite(of_score(pairing["b_first"])),
+            # The score is that of the player that is named first, whoever moves first.
+            of_score(pairing["b_first"]),
         )
         for pairing in played["pairings"]
         if pairing["score"]["games"]

@@ -256,29 +256,51 @@ def print_speeds(table: BoardTable) -> list[str]:
     ]
 
 
-def print_readings(program: Program, own: BoardTable) -> list[str]:
-    """Returns one row per reading of the separation of armies: the scores of the endgame player against base0, over all
-    games and by seat. `own` has the games of the reading of end0."""
-    rows = {
-        ("beyond", "mover"): (
-            own.both("end0", ["base0"]),
-            *own.first("end0", ["base0"]),
-            *own.second("end0", ["base0"]),
-        )
+# The score of end0 against base0 in the paper's Table 3.
+END0_OF_THE_PAPER = 40.5
+
+# The readings of the separation of armies: where the test applies, and who wins a tie.
+TESTS = ("beyond", "tree", "root")
+TIES = ("mover", "other", "x", "draw")
+
+
+def read_readings(program: Program, own: BoardTable) -> dict[Pairing, tuple[Figure, Figure, Figure]]:
+    """Returns the scores of the endgame player against base0 by reading, over all games and by seat. `own` has the
+    games of the reading of end0."""
+    [first], [second] = own.first("end0", ["base0"]), own.second("end0", ["base0"])
+    rows: dict[Pairing, tuple[Figure, Figure, Figure]] = {
+        ("beyond", "mover"): (own.both("end0", ["base0"]), first, second)
     }
     name = "roschke-2013/end0-readings"
     games = read_file(HERE / f"{name}.toml")["games"]
-    for (player, _), (both, first, second) in read_seats(name, program).items():
-        test, ties = player.split()
-        half = games // 2
-        rows[test, ties] = replace(both, planned=games), replace(first, planned=half), replace(second, planned=half)
-    lines = []
-    for test in ("beyond", "tree", "root"):
-        for ties in ("mover", "other", "x", "draw"):
-            if (test, ties) in rows:
-                cells = [print_share(figure.without_paper(), 0) for figure in rows[test, ties]]
-                lines.append(f"| `{test}` | `{ties}` | {' | '.join(cells)} |")
-    return lines
+    half = games // 2
+    for (player, _), (both, moving_first, moving_second) in read_seats(name, program).items():
+        rows[tuple(player.split())] = (
+            replace(both, planned=games),
+            replace(moving_first, planned=half),
+            replace(moving_second, planned=half),
+        )
+    return {(test, ties): rows[test, ties] for test in TESTS for ties in TIES if (test, ties) in rows}
+
+
+def print_readings(readings: Mapping[Pairing, tuple[Figure, Figure, Figure]]) -> list[str]:
+    """Returns one row per reading."""
+    return [
+        f"| `{test}` | `{ties}` | {' | '.join(print_share(figure.without_paper(), 0) for figure in figures)} |"
+        for (test, ties), figures in readings.items()
+    ]
+
+
+def print_nearest(readings: Mapping[Pairing, tuple[Figure, Figure, Figure]]) -> list[str]:
+    """Returns a sentence about the readings whose interval contains the figure of the paper."""
+    near = [
+        f"`{test}` with ties to `{ties}`"
+        for (test, ties), (figure, _, _) in readings.items()
+        if figure.low <= END0_OF_THE_PAPER <= figure.high
+    ]
+    complete = all(figure.games == (figure.planned or figure.games) for figure, _, _ in readings.values())
+    end = "" if complete else " The games are not complete."
+    return [f"The paper's figure is inside the interval of {print_list(near) if near else 'no reading'}.{end}"]
 
 
 def print_prefixes(pairings: Mapping[Pairing, Figure]) -> list[str]:
@@ -341,7 +363,9 @@ def update(document: str, program: Program) -> str:
             shared = tuners[0].keys() & tuners[1].keys()
             further = [{game: max((of[game] for of in tuners), key=lambda cell: cell.paper or 0) for game in shared}]
         document = write(document, f"table {name}", print_rows(table, further=further), table.pairings)
-    document = write(document, "readings", print_readings(program, boards["3"]), [])
+    readings = read_readings(program, boards["3"])
+    document = write(document, "readings", print_readings(readings), [])
+    document = write(document, "readings near", print_nearest(readings))
     prefixes, first = read_pairings("roschke-2013/prefixes", program)
     document = write(document, "roschke-2013/prefixes", print_prefixes(prefixes), [])
     document = write(
