@@ -1,6 +1,6 @@
 //! Games on several threads.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -87,8 +87,12 @@ pub(super) fn run_workers<G: ArenaGame, E: From<RunError>>(
         (0..schedule.rounds.len() * schedule.pairings.len()).map(|_| false.into()).collect();
     let slot = |id: GameId| id.round * schedule.pairings.len() + id.pairing;
     standings.decided().for_each(|id| cancelled[slot(id)].store(true, Relaxed));
-    let known = standings.clone();
-    let unplayed = |id: &GameId| known.lacks(*id) && !cancelled[slot(*id)].load(Relaxed);
+    let known: HashSet<GameId> = standings.games().collect();
+    let only = standings.only().cloned();
+    let unplayed = |id: &GameId| {
+        let is_chosen = only.as_ref().is_none_or(|only| only.contains(id));
+        is_chosen && !known.contains(id) && !cancelled[slot(*id)].load(Relaxed)
+    };
     let mut left = schedule.games().filter(unplayed).peekable();
     if left.peek().is_some() {
         openings.draw(game, &schedule, stop).map_err(RunError::Openings)?;

@@ -83,9 +83,9 @@ impl Standings {
         self.only = Some(games);
     }
 
-    /// Returns whether a game is still to be played.
-    pub(super) fn lacks(&self, id: GameId) -> bool {
-        !self.games.contains_key(&id) && self.only.as_ref().is_none_or(|only| only.contains(&id))
+    /// Returns the games that are not left out, if they are not all.
+    pub(super) fn only(&self) -> Option<&HashSet<GameId>> {
+        self.only.as_ref()
     }
 
     /// Adds a game, and returns whether the test of its pairing is decided. A game that was

@@ -68,7 +68,7 @@ fn replay(
         bail!("{}: there is no log of a game of the file", dir.display());
     }
     let replays: Vec<_> = replays.iter().map(|(name, replay)| (Some(name.as_str()), replay)).collect();
-    single::print_replays(&replays, args.json)
+    single::print_replays(&replays, args.json, &stop)
 }
 
 /// Returns the names of the selected games with the options of their tournaments. The options on

@@ -1,5 +1,6 @@
 //! One tournament: plays it and prints its results.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
 use anyhow::{Result, bail};
@@ -35,7 +36,7 @@ pub fn run(ctx: &CommandContext, args: &PlayArgs, options: TournamentOptions) ->
     if let (Some(games), Some(log)) = (args.replay, args.run.log.as_deref()) {
         let stop = ctx.stop()?;
         let replay = tournament.replay(log, games.get(), REPLAY_SEED, args.run.threads(), &stop)?;
-        return print_replays(&[(None, &replay)], args.json);
+        return print_replays(&[(None, &replay)], args.json, &stop);
     }
     let outcome = play(ctx, &tournament, &memory, &args.run, |standings| print(standings, args.json));
     args.run.protocol.check(protocol.as_ref())?;
@@ -75,7 +76,10 @@ pub fn play(
 }
 
 /// Prints the comparisons of logs with games that were played again, by the name of the game in a series.
-pub fn print_replays(replays: &[(Option<&str>, &Replay)], json: bool) -> Result<CommandOutcome> {
+///
+/// # Errors
+/// If `stop` has interrupted them: the games that were not played again are not compared.
+pub fn print_replays(replays: &[(Option<&str>, &Replay)], json: bool, stop: &AtomicBool) -> Result<CommandOutcome> {
     let count = |of: fn(&Replay) -> usize| replays.iter().map(|(_, replay)| of(replay)).sum::<usize>();
     let (games, differing) = (count(|replay| replay.games), count(|replay| replay.differences.len()));
     let text = || {
@@ -95,6 +99,9 @@ pub fn print_replays(replays: &[(Option<&str>, &Replay)], json: bool) -> Result<
     let logs: Vec<_> = replays.iter().map(|(name, replay)| json!({ "game": name, "replay": replay })).collect();
     let value = json!({ "games": games, "same": games - differing, "logs": logs });
     let outcome = output::answer(json, &value, text)?;
+    if stop.load(Relaxed) {
+        bail!("interrupted after {}: the others were not compared", counted(games, "game"));
+    }
     Ok(if differing == 0 { outcome } else { CommandOutcome::NotFound })
 }
 
