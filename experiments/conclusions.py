@@ -1,9 +1,8 @@
 """The conclusions of the five papers, with our figures and verdicts.
 
 `AUTHOR-YEAR/conclusions.toml` has the conclusions of a paper. `title`, `sentence` and `why` are text of the page,
-`result-tables` is the number of figures in each table of the paper, `other-tables` are those that are played, but not as a
-series of tournaments, and `[games]` names lists of games. A
-`[[conclusion]]` has these keys:
+`result-tables` is the number of figures in each table of the paper, `other-tables` are those that are played, but not
+as a series of tournaments, and `[games]` names lists of games. A `[[conclusion]]` has these keys:
 
 text       the conclusion
 where      its place in the paper
@@ -13,6 +12,7 @@ reference  50 by default, and 0 for differences
 figures    our figures; a conclusion without them was not played
 note, cited  a further text; each {} in it is one of the cited figures
 untestable   the reason why our games do not test the conclusion
+elsewhere  the heading of the section of the page that has our figures, if there is no verdict
 
 A figure has a `name` if there are several, and one of these sources:
 
@@ -28,6 +28,7 @@ board = "3"             on the board, of `player` (or all who move first), `agai
 subtracted too.
 """
 
+import re
 import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -43,7 +44,7 @@ LEVEL = 0.05
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 # Verdicts of conclusions, in the order of the summary.
-MIXED, UNTESTABLE, NOT_PLAYED, NO_SIDE = "mixed", "not testable", "not played", "no side"
+MIXED, UNTESTABLE, NO_SIDE, NOT_PLAYED = "mixed", "not testable", "no side", "not played"
 
 Spec = Mapping[str, Any]
 
@@ -90,13 +91,18 @@ class Conclusion:
     figures: list[tuple[str, Figure]]
     note: str
     untestable: str
+    elsewhere: str
     is_difference: bool
+    # The specified figures that have no games.
+    missing: int
     # The direction of each figure after the correction for all figures of the paper.
     directions: list[str] = field(default_factory=list)
 
     @property
     def verdict(self) -> str:
         """The direction of the conclusion."""
+        if self.elsewhere:
+            return NO_SIDE
         if not self.figures:
             return NOT_PLAYED
         if self.untestable:
@@ -128,7 +134,8 @@ class Conclusion:
             return ""
         inside = sum(figure.has_paper_inside for figure in compared)
         if len(compared) > 1:
-            return f"{inside or 'none'} of {len(compared)} intervals {'contains' if inside < 2 else 'contain'} the paper's figure"
+            verb = "contains" if inside < 2 else "contain"
+            return f"{inside or 'none'} of {len(compared)} intervals {verb} the paper's figure"
         [figure] = compared
         assert figure.paper is not None
         if inside:
@@ -150,13 +157,22 @@ class Conclusion:
     def __str__(self) -> str:
         head = f"- **{self.text}** ({self.where})"
         note = f" {self.note}" if self.note else ""
+        if self.elsewhere:
+            return f"{head} *No verdict*: [{self.elsewhere}](#{anchor(self.elsewhere)}) has our figures.{note}"
         if not self.figures:
             return f"{head} *Not played.*{note}"
         words = self.print_direction() if self.verdict != NO_SIDE else self.print_size()
         verdict = words[0].upper() + words[1:]
         size = self.print_size() if self.verdict not in (UNTESTABLE, NO_SIDE) else ""
-        shown = "; ".join(f"{name} {self.show(figure)}".strip() for name, figure in self.figures)
-        return f"{head} *{'; '.join(filter(None, [verdict, size]))}*: {shown}.{note}"
+        shown = [f"{name} {self.show(figure)}".strip() for name, figure in self.figures]
+        if self.missing:
+            shown.append(f"{self.missing} more were not played")
+        return f"{head} *{'; '.join(filter(None, [verdict, size]))}*: {'; '.join(shown)}.{note}"
+
+
+def anchor(title: str) -> str:
+    """Returns the anchor of a heading."""
+    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
 
 
 def print_list(items: list[str]) -> str:
@@ -227,16 +243,26 @@ class Paper:
 
     def conclusion(self, spec: Spec) -> Conclusion:
         """Returns a conclusion without directions."""
-        figures = [named for figure in spec.get("figures", []) for named in self.evaluate(figure)]
+        found = [list(self.evaluate(figure)) for figure in spec.get("figures", [])]
+        figures = [named for several in found for named in several]
         is_difference = any("minus" in figure for figure in spec.get("figures", []))
         cited = [self.one(figure) for figure in spec.get("cited", [])]
         note = spec.get("note", "")
         if cited:
             note = note.format(*(print_share(figure.without_paper(), 1) if figure else "–" for figure in cited))
         reference = float(spec.get("reference", 0 if is_difference else 50))
-        untestable = spec.get("untestable", "")
-        side = spec.get("side", "more")
-        return Conclusion(spec["text"], spec["where"], side, reference, figures, note, untestable, is_difference)
+        return Conclusion(
+            text=spec["text"],
+            where=spec["where"],
+            side=spec.get("side", "more"),
+            reference=reference,
+            figures=figures,
+            note=note,
+            untestable=spec.get("untestable", ""),
+            elsewhere=spec.get("elsewhere", ""),
+            is_difference=is_difference,
+            missing=sum(not several for several in found),
+        )
 
     def decide(self) -> None:
         """Enters the directions, with the correction of [Holm 1979] for all figures of the paper."""

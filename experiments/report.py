@@ -32,6 +32,7 @@ from conclusions import (
     UNTESTABLE,
     Paper,
     Sources,
+    anchor,
     outliers,
     print_games,
     print_list,
@@ -72,11 +73,6 @@ DIFFERENCE_LINES = 20
 
 # The figures of a column of a table, by game.
 Column = Mapping[str, Figure]
-
-
-def anchor(title: str) -> str:
-    """Returns the anchor of a heading."""
-    return title.lower().replace(" ", "-")
 
 
 def print_summary(papers: Iterable[Paper]) -> list[str]:
