@@ -85,8 +85,8 @@ pub enum BenchError {
     /// There is nothing to search.
     #[error("the initial state is terminal")]
     Terminal,
-    /// The policy does not search, or reads states.
-    #[error("`{policy}` cannot search in lock step; use a policy that searches and does not read states")]
+    /// The policy does not search, or runs several simulations of a search at the same time.
+    #[error("`{policy}` cannot search in lock step; use a policy that searches, without `lanes`")]
     NotLockStep {
         /// The policy.
         policy: String,

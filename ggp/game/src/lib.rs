@@ -23,9 +23,11 @@ mod memory;
 pub mod messages;
 pub mod param_table;
 mod rng;
+mod search_state;
 pub mod util;
 
-pub use game::{Game, NOOP, SearchState, Turn, key_of_words};
+pub use game::{Game, NOOP, Turn, key_of_words};
 pub use limits::{LimitChecker, Limits, SearchClock, SearchStats, SearchTask};
 pub use memory::{MemoryBudget, MemoryUse, Room, hash_table_bytes, reserve_within};
 pub use rng::{Rng, derive_seed};
+pub use search_state::{SearchState, StateNeeds};

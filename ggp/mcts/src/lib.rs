@@ -62,7 +62,7 @@ pub use decision::{Child, Decision};
 pub use move_history::MoveHistory;
 pub use params::PerRole;
 pub use params::{ParamOverrides, PlayoutKind};
-pub use playout::{Playout, RandomPlayout};
+pub use playout::{Foresight, Playout, RandomPlayout};
 pub use search::{Mcts, SearchResult};
 pub use selection::{
     EdgeValues, Grave, GraveForm, GraveSettings, MoveEvaluator, NodeVisit, Prior, Puct, Selection, Uct,

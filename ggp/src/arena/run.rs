@@ -27,7 +27,7 @@ pub enum RunError {
     #[error(transparent)]
     Contestant(#[from] ContestantError),
     /// A player cannot play many games side by side.
-    #[error("{0} evaluates states and cannot play in lock step")]
+    #[error("{0} cannot play in lock step; leave out `lanes`")]
     LockStep(String),
     /// A budget does not suit games side by side.
     #[error("games in lock step need a budget of playouts or nodes alone, and that of {player} is {budget}")]

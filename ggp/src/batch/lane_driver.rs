@@ -2,7 +2,10 @@
 //!
 //! A *phase* is a step of the fixed cycle in which control passes between roles. Lanes in one phase share a smaller circuit.
 
+use sternhalma_game::StateNeeds;
+use sternhalma_game::features::{GoalTree, SuccessorPart};
 use sternhalma_gdl::network::{LANES, LaneGame, LaneStates, LaneView, NetworkState, Seats};
+use sternhalma_mcts::Foresight;
 
 use super::resumable::StepOutcome;
 
@@ -11,8 +14,19 @@ pub(crate) trait SeatSearch {
     /// Returns the state in which the simulations of a seat begin.
     fn root(&self, seat: usize) -> &NetworkState;
 
-    /// Returns whether the next step of a seat may need the [key](sternhalma_game::Game::key) of its state.
-    fn needs_key(&self, seat: usize) -> bool;
+    /// Returns what the next step of a seat may read of its state.
+    fn needs(&self, seat: usize) -> StateNeeds;
+
+    /// Returns which successors the next step of a seat reads, and sets `joints` to their joint moves. The state is not
+    /// terminal by the rules.
+    fn foresee(&mut self, _seat: usize, _state: &LaneView, _joints: &mut Vec<u32>) -> Foresight {
+        Foresight::Nothing
+    }
+
+    /// Returns the goal of a role by which the searches judge successors, if they do.
+    fn goal_tree(&self, _role: usize) -> Option<&GoalTree> {
+        None
+    }
 
     /// Takes the next step of the simulation at a seat, which is in `state`. To
     /// play, it sets `numbers` to the move numbers of all roles.
@@ -37,6 +51,7 @@ pub(crate) struct LaneDriver<'a> {
     /// One more than the last seat that was used.
     seats: usize,
     numbers: Vec<u32>,
+    joints: Vec<u32>,
 }
 
 impl<'a> LaneDriver<'a> {
@@ -52,6 +67,7 @@ impl<'a> LaneDriver<'a> {
             phases: [0; LANES],
             seats: 0,
             numbers: Vec::new(),
+            joints: Vec::new(),
         }
     }
 
@@ -98,8 +114,8 @@ impl<'a> LaneDriver<'a> {
         new.clear();
         self.new[phase] = new;
         for seat in ended.iter() {
-            let with_key = searches.needs_key(seat);
-            let action = searches.step(seat, self.states.end(seat, with_key), &mut self.numbers);
+            let needs = searches.needs(seat);
+            let action = searches.step(seat, self.states.end(seat, needs), &mut self.numbers);
             self.leave(seat, action);
         }
         let returning = std::mem::replace(&mut self.returning[phase], Seats::NONE);
@@ -125,15 +141,52 @@ impl<'a> LaneDriver<'a> {
     fn play(&mut self, searches: &mut impl SeatSearch) {
         self.states.find_moves();
         for seat in 0..self.seats {
-            if !self.active.contains(seat) {
-                continue;
-            }
-            let with_key = searches.needs_key(seat);
-            match searches.step(seat, self.states.view(seat, with_key), &mut self.numbers) {
-                StepOutcome::Play => self.states.play(seat, &self.numbers),
-                action => self.leave(seat, action),
+            if self.active.contains(seat) {
+                self.step(seat, searches);
             }
         }
+        for part in self.states.parts() {
+            self.look_ahead(searches, part);
+        }
         self.states.step();
+    }
+
+    /// Steps a simulation, or queues its state for its successors.
+    fn step(&mut self, seat: usize, searches: &mut impl SeatSearch) {
+        let mut needs = searches.needs(seat);
+        let foresight = searches.foresee(seat, self.states.view(seat, needs), &mut self.joints);
+        if let Foresight::Successors(part) = foresight {
+            if self.states.queue(seat, &self.joints, part) {
+                return;
+            }
+            self.look_ahead(searches, part);
+            self.states.view(seat, needs);
+            if self.states.queue(seat, &self.joints, part) {
+                return;
+            }
+        }
+        // The successors are unknown, or too many.
+        needs.facts |= foresight != Foresight::Nothing;
+        let action = searches.step(seat, self.states.view(seat, needs), &mut self.numbers);
+        self.act(seat, action);
+    }
+
+    /// Steps the simulations whose states are queued.
+    fn look_ahead(&mut self, searches: &mut impl SeatSearch, part: SuccessorPart) {
+        self.states.find_successors(part, |role| searches.goal_tree(role));
+        let mut index = 0;
+        while let Some(seat) = self.states.queued_seat(index) {
+            let needs = searches.needs(seat);
+            let action = searches.step(seat, self.states.queued_view(index, seat, needs), &mut self.numbers);
+            self.act(seat, action);
+            index += 1;
+        }
+    }
+
+    fn act(&mut self, seat: usize, action: StepOutcome) {
+        match action {
+            StepOutcome::Play => self.states.play(seat, &self.numbers),
+            action => self.leave(seat, action),
+        }
     }
 }

@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use sternhalma_game::{Limits, SearchStats};
+use sternhalma_game::features::GoalTree;
+use sternhalma_game::{Limits, SearchStats, StateNeeds};
 use sternhalma_gdl::network::{LANES, LaneGame, LaneView, NetworkGame, NetworkState};
-use sternhalma_mcts::{SearchClock, SearchResult};
+use sternhalma_mcts::{Foresight, SearchClock, SearchResult};
 
 use super::lane_driver::{LaneDriver, SeatSearch};
 use super::resumable::{ResumableSearch, StepOutcome};
@@ -157,8 +158,17 @@ impl<T> SeatSearch for Seated<'_, T> {
         &self.seats[seat].as_ref().expect("a seat that begins has a search").root
     }
 
-    fn needs_key(&self, seat: usize) -> bool {
-        self.seats[seat].as_ref().is_some_and(|search| search.resumable.needs_key())
+    fn needs(&self, seat: usize) -> StateNeeds {
+        self.seats[seat].as_ref().map_or(StateNeeds::default(), |search| search.resumable.needs())
+    }
+
+    fn foresee(&mut self, seat: usize, state: &LaneView, joints: &mut Vec<u32>) -> Foresight {
+        let Some(search) = &mut self.seats[seat] else { return Foresight::Nothing };
+        search.resumable.foresee(self.game, state, joints)
+    }
+
+    fn goal_tree(&self, role: usize) -> Option<&GoalTree> {
+        self.game.goal_tree(role)
     }
 
     fn step(&mut self, seat: usize, state: &LaneView, numbers: &mut Vec<u32>) -> StepOutcome {

@@ -1,8 +1,10 @@
 //! Searches whose states the caller steps.
 
-use sternhalma_game::{LimitChecker, Limits, SearchStats};
+use sternhalma_game::{LimitChecker, Limits, SearchStats, StateNeeds};
 use sternhalma_gdl::network::{LaneView, NetworkGame, NetworkState};
-use sternhalma_mcts::{Mcts, Playout, SearchClock, SearchResult, Selection, Simulation, StepAction, ToTheEnd};
+use sternhalma_mcts::{
+    Foresight, Mcts, Playout, SearchClock, SearchResult, Selection, Simulation, StepAction, ToTheEnd,
+};
 
 /// A selection that reads whole states and states in lanes.
 pub(crate) trait LaneSelection:
@@ -48,8 +50,11 @@ pub(crate) trait ResumableSearch: Send {
     /// playouts and expansions only.
     fn begin_search(&mut self, game: &NetworkGame, state: &NetworkState, limits: Limits, clock: SearchClock);
 
-    /// Returns whether the next step may need the [key](sternhalma_game::Game::key) of its state.
-    fn needs_key(&self) -> bool;
+    /// Returns what the next step may read of its state.
+    fn needs(&self) -> StateNeeds;
+
+    /// Returns which successors the next step reads, and sets `joints` to their joint moves.
+    fn foresee(&mut self, game: &NetworkGame, state: &LaneView, joints: &mut Vec<u32>) -> Foresight;
 
     /// Takes a step in a state. If the simulation plays, sets `numbers` to the
     /// move numbers of all roles.
@@ -92,8 +97,13 @@ impl<S: LaneSelection, P: LanePlayout> ResumableSearch for ResumableMcts<S, P> {
         self.simulation = Some(self.mcts.begin_simulation(game, &self.checker, false));
     }
 
-    fn needs_key(&self) -> bool {
-        self.simulation.as_ref().is_some_and(|simulation| self.mcts.needs_key(simulation))
+    fn needs(&self) -> StateNeeds {
+        self.simulation.as_ref().map_or(StateNeeds::default(), |simulation| self.mcts.needs(simulation))
+    }
+
+    fn foresee(&mut self, game: &NetworkGame, state: &LaneView, joints: &mut Vec<u32>) -> Foresight {
+        let Some(simulation) = &self.simulation else { return Foresight::Nothing };
+        self.mcts.foresee(simulation, game, state, joints)
     }
 
     fn step(&mut self, game: &NetworkGame, state: &LaneView, numbers: &mut Vec<u32>) -> StepOutcome {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sternhalma_game::{LimitChecker, Limits, SearchStats, SearchTask};
+use sternhalma_game::{LimitChecker, Limits, SearchStats, SearchTask, StateNeeds};
 use sternhalma_gdl::network::{LANES, LaneGame, LaneView, NetworkGame, NetworkState};
 use sternhalma_mcts::{Mcts, Simulation, StepAction, ToTheEnd};
 
@@ -183,8 +183,8 @@ impl<S: LaneSelection, P: LanePlayout> SeatSearch for SharedTree<'_, '_, S, P> {
         self.root
     }
 
-    fn needs_key(&self, seat: usize) -> bool {
-        self.simulations[seat].as_ref().is_some_and(|simulation| self.mcts.needs_key(simulation))
+    fn needs(&self, seat: usize) -> StateNeeds {
+        self.simulations[seat].as_ref().map_or(StateNeeds::default(), |simulation| self.mcts.needs(simulation))
     }
 
     fn step(&mut self, seat: usize, state: &LaneView, numbers: &mut Vec<u32>) -> StepOutcome {

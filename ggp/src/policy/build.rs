@@ -22,14 +22,16 @@ impl SearchPolicy {
         self.selection.visit(WithPlayout { search: self, game, role, features: || game.features(), visitor })
     }
 
-    /// Calls the visitor with parts that also play in lanes. They know no features, which only whole states have.
+    /// Calls the visitor with parts that also play in lanes. `features` returns the features of the game, or `None` if
+    /// several simulations of a search run at the same time, whose states strategies cannot follow.
     pub(crate) fn visit_in_lanes<V: PartsVisitor<NetworkGame, LaneView>>(
         &self,
         game: &NetworkGame,
         role: usize,
+        features: impl FnOnce() -> Option<Box<dyn StateFeatures<NetworkGame>>>,
         visitor: V,
     ) -> V::Made {
-        self.selection.visit(WithPlayout { search: self, game, role, features: || None, visitor })
+        self.selection.visit(WithPlayout { search: self, game, role, features, visitor })
     }
 }
 
@@ -83,26 +85,22 @@ impl Policy {
             && let Ok(lanes) = game.lanes()
         {
             let make = TreeParallelBuilder { spec: search.spec(seed), lanes: lanes.clone(), many: search.lanes };
-            return search.visit_in_lanes(game, role, make);
+            return search.visit_in_lanes(game, role, || None, make);
         }
         self.agent(game, role, seed)
     }
 
-    /// Returns whether the policy plays the same in a [`ResumableSearch`].
+    /// Returns whether the policy plays the same in a [`ResumableSearch`]: unless simulations of a search run at the same
+    /// time.
     pub(crate) fn is_resumable(&self) -> bool {
-        match self {
-            Policy::Search(SearchPolicy { lanes: Parallelism::Lanes(_), .. }) => false,
-            Policy::Search(SearchPolicy { playout, .. }) => playout.is_resumable(),
-            Policy::Random => true,
-        }
+        !matches!(self, Policy::Search(SearchPolicy { lanes: Parallelism::Lanes(_), .. }))
     }
 
     /// Creates a resumable search for one role of one match by this policy; none if the policy does not search.
     pub(crate) fn resumable(&self, game: &NetworkGame, role: usize, seed: u64) -> Option<Box<dyn ResumableSearch>> {
-        match self {
-            Policy::Random => None,
-            Policy::Search(search) => Some(search.visit_in_lanes(game, role, ResumableBuilder(search.spec(seed)))),
-        }
+        let Policy::Search(search) = self else { return None };
+        let features = || Some(game.features_for_lanes());
+        Some(search.visit_in_lanes(game, role, features, ResumableBuilder(search.spec(seed))))
     }
 }
 

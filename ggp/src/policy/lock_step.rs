@@ -16,8 +16,8 @@ pub struct LockStep<'a> {
 
 impl<'a> LockStep<'a> {
     /// Begins one search without limits per seed, for at most 512 seeds.
-    /// Returns `None` if the policy does not search or looks at states, or if
-    /// the initial state is terminal.
+    /// Returns `None` if the policy does not search or runs several simulations
+    /// of a search at the same time, or if the initial state is terminal.
     pub fn new(
         game: &'a NetworkGame,
         lanes: &'a LaneGame,

@@ -337,15 +337,6 @@ impl PlayoutPolicy {
         }
     }
 
-    /// Returns whether the playout plays the same in resumable searches: strategies that use features need more of a
-    /// state than a lane shows.
-    pub(super) fn is_resumable(&self) -> bool {
-        match self {
-            PlayoutPolicy::Mini(config) => config.is_blind(),
-            _ => true,
-        }
-    }
-
     /// Returns whether the playout learns move values.
     pub(super) fn learns(&self) -> bool {
         matches!(self, PlayoutPolicy::Learned { .. })

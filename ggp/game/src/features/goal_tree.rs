@@ -2,6 +2,10 @@
 
 use std::collections::HashMap;
 
+use fearless_simd::{Select, Simd, SimdBase, SimdMask, dispatch, f32x16, mask32x16};
+use fearless_simd_macros::simd;
+use sternhalma_cpu::{Level, level};
+
 use super::successors::Successors;
 use crate::util::Lit;
 
@@ -19,9 +23,11 @@ pub struct GoalTree {
     /// Signal 0 is false. Each signal follows those that it reads.
     signals: Vec<Signal>,
     lits: Vec<Lit>,
-    /// Each node follows its children. The last node is the root.
-    nodes: Vec<GoalNode>,
-    children: Vec<u32>,
+    /// The signals of the leaves.
+    leaves: Vec<Lit>,
+    /// The nodes that are not leaves. Each follows its children, and the last is the root.
+    nodes: Vec<InnerNode>,
+    children: Vec<Child>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -33,11 +39,20 @@ enum Signal {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum GoalNode {
-    Leaf(Lit),
-    /// The AND or OR of this range of `children`.
-    All(u32, u32),
-    Any(u32, u32),
+struct InnerNode {
+    is_any: bool,
+    /// Its range of `children`.
+    first: u32,
+    end: u32,
+    /// Whether all children are leaves.
+    over_leaves: bool,
+}
+
+/// A leaf by its index among the leaves, or a node.
+#[derive(Clone, Copy, Debug)]
+enum Child {
+    Leaf(u32),
+    Node(u32),
 }
 
 /// The degree to which a state satisfies a goal.
@@ -60,6 +75,7 @@ struct Degrees {
 #[derive(Clone, Debug, Default)]
 pub struct DegreeBuffers {
     signals: Vec<u64>,
+    leaves: Vec<[f32; CHUNK]>,
     nodes: Vec<Degrees>,
 }
 
@@ -67,25 +83,36 @@ impl GoalTree {
     /// Appends the degree of each state to `degrees`. The time is proportional to
     /// the size of the tree for every 16 states.
     pub fn degrees(&self, states: &Successors, buffers: &mut DegreeBuffers, degrees: &mut Vec<Degree>) {
-        for first in (0..states.count()).step_by(CHUNK) {
+        self.degrees_of(states.count(), |fact| states.holding(fact), buffers, degrees);
+    }
+
+    /// Does the same for `count` states, of which those are set in `holding` in which a fact holds.
+    pub fn degrees_of<'a>(
+        &self,
+        count: usize,
+        holding: impl Fn(usize) -> &'a [u64],
+        buffers: &mut DegreeBuffers,
+        degrees: &mut Vec<Degree>,
+    ) {
+        for first in (0..count).step_by(CHUNK) {
             if first % 64 == 0 {
-                self.evaluate(states, first / 64, &mut buffers.signals);
+                self.evaluate(first / 64, &holding, &mut buffers.signals);
             }
-            self.fold(&buffers.signals, first % 64, &mut buffers.nodes);
+            self.fold_at(level(), first % 64, buffers);
             let Some(root) = buffers.nodes.last() else { return };
             let both = root.values.iter().zip(&root.tie_breaks);
             let both = both.map(|(&value, &tie_break)| Degree { value, tie_break });
-            degrees.extend(both.take(states.count() - first));
+            degrees.extend(both.take(count - first));
         }
     }
 
     /// Computes the signals for the states of one word.
-    fn evaluate(&self, states: &Successors, word: usize, signals: &mut Vec<u64>) {
+    fn evaluate<'a>(&self, word: usize, holding: impl Fn(usize) -> &'a [u64], signals: &mut Vec<u64>) {
         signals.clear();
         for &signal in &self.signals {
             let holds = match signal {
                 Signal::False => 0,
-                Signal::Fact(fact) => states.holding(fact as usize)[word],
+                Signal::Fact(fact) => holding(fact as usize)[word],
                 Signal::And(first, end) => {
                     let lits = &self.lits[first as usize..end as usize];
                     lits.iter().fold(!0, |all, &lit| all & read(signals, lit))
@@ -95,57 +122,73 @@ impl GoalTree {
         }
     }
 
-    /// Computes the degrees of all nodes for the states from `first` on.
-    fn fold(&self, signals: &[u64], first: usize, degrees: &mut Vec<Degrees>) {
-        degrees.clear();
-        for &node in &self.nodes {
-            let degree = match node {
-                GoalNode::Leaf(lit) => {
-                    let holds = read(signals, lit) >> first;
-                    let degree = std::array::from_fn(|state| (holds >> state & 1) as f32);
-                    Degrees { values: degree, tie_breaks: degree }
+    fn fold_at(&self, level: Level, first: usize, buffers: &mut DegreeBuffers) {
+        dispatch!(level, simd => self.fold(simd, first, buffers));
+    }
+
+    /// Computes the degrees of all nodes for the states from `first` on. The order of additions is that of the children.
+    #[simd]
+    #[inline(never)]
+    fn fold<S: Simd>(&self, simd: S, first: usize, buffers: &mut DegreeBuffers) {
+        let DegreeBuffers { signals, leaves, nodes } = buffers;
+        let (zero, one) = (f32x16::splat(simd, 0.0), f32x16::splat(simd, 1.0));
+        leaves.resize(self.leaves.len(), [0.0; CHUNK]);
+        for (degrees, &leaf) in leaves.iter_mut().zip(&self.leaves) {
+            mask32x16::from_bitmask(simd, read(signals, leaf) >> first & 0xffff).select(one, zero).store_slice(degrees);
+        }
+        let leaf = |index: u32| f32x16::from_slice(simd, &leaves[index as usize]);
+        nodes.clear();
+        for node in &self.nodes {
+            let children = &self.children[node.first as usize..node.end as usize];
+            let of = |child: &Child| match *child {
+                Child::Leaf(index) => (leaf(index), leaf(index)),
+                Child::Node(index) => {
+                    let degrees: &Degrees = &nodes[index as usize];
+                    (f32x16::from_slice(simd, &degrees.values), f32x16::from_slice(simd, &degrees.tie_breaks))
                 }
-                GoalNode::All(start, end) => all(&self.children[start as usize..end as usize], degrees),
-                GoalNode::Any(start, end) => any(&self.children[start as usize..end as usize], degrees),
             };
-            degrees.push(degree);
+            let (mut values, mut tie_breaks) = (zero, zero);
+            if node.is_any {
+                for (value, tie_break) in children.iter().map(of) {
+                    values = values.max(value);
+                    tie_breaks += tie_break;
+                }
+                tie_breaks = mean(simd, tie_breaks, children.len());
+            } else if node.over_leaves {
+                for (value, _) in children.iter().map(of) {
+                    values += value;
+                }
+                values = mean(simd, values, children.len());
+                tie_breaks = values;
+            } else {
+                for (value, tie_break) in children.iter().map(of) {
+                    values += value;
+                    tie_breaks += tie_break;
+                }
+                values = mean(simd, values, children.len());
+                tie_breaks = mean(simd, tie_breaks, children.len());
+            }
+            let mut degrees = Degrees { values: [0.0; CHUNK], tie_breaks: [0.0; CHUNK] };
+            values.store_slice(&mut degrees.values);
+            tie_breaks.store_slice(&mut degrees.tie_breaks);
+            nodes.push(degrees);
         }
     }
 }
 
-#[inline]
+/// Returns the quotients of some sums and a count, by a product if it is the same.
+#[inline(always)]
+fn mean<S: Simd>(simd: S, sums: f32x16<S>, count: usize) -> f32x16<S> {
+    let divisor = count as f32;
+    match count.is_power_of_two() {
+        true => sums * f32x16::splat(simd, 1.0 / divisor),
+        false => sums / f32x16::splat(simd, divisor),
+    }
+}
+
+#[inline(always)]
 fn read(signals: &[u64], lit: Lit) -> u64 {
     signals[lit.node()] ^ if lit.is_inverted() { !0 } else { 0 }
-}
-
-/// Returns the means of the degrees of some nodes, state by state.
-#[inline]
-fn all(nodes: &[u32], degrees: &[Degrees]) -> Degrees {
-    let (mut values, mut tie_breaks) = ([0.0f32; CHUNK], [0.0f32; CHUNK]);
-    for &node in nodes {
-        let degrees = &degrees[node as usize];
-        values.iter_mut().zip(&degrees.values).for_each(|(sum, value)| *sum += value);
-        tie_breaks.iter_mut().zip(&degrees.tie_breaks).for_each(|(sum, value)| *sum += value);
-    }
-    let count = nodes.len() as f32;
-    Degrees { values: values.map(|sum| sum / count), tie_breaks: tie_breaks.map(|sum| sum / count) }
-}
-
-/// Returns the highest degrees of some nodes and the means of their tie-breakers,
-/// state by state.
-#[inline]
-fn any(nodes: &[u32], degrees: &[Degrees]) -> Degrees {
-    let (mut values, mut tie_breaks) = ([0.0f32; CHUNK], [0.0f32; CHUNK]);
-    for &node in nodes {
-        let degrees = &degrees[node as usize];
-        values
-            .iter_mut()
-            .zip(&degrees.values)
-            .for_each(|(most, &value)| *most = if value > *most { value } else { *most });
-        tie_breaks.iter_mut().zip(&degrees.tie_breaks).for_each(|(sum, value)| *sum += value);
-    }
-    let count = nodes.len() as f32;
-    Degrees { values, tie_breaks: tie_breaks.map(|sum| sum / count) }
 }
 
 /// Builds a [`GoalTree`] from the leaves to the root.
@@ -170,9 +213,24 @@ fn any(nodes: &[u32], degrees: &[Degrees]) -> Degrees {
 /// ```
 #[derive(Clone, Debug)]
 pub struct GoalTreeBuilder {
-    tree: GoalTree,
+    signals: Vec<Signal>,
+    lits: Vec<Lit>,
+    /// Each node follows its children.
+    nodes: Vec<BuilderNode>,
+    children: Vec<u32>,
     facts: HashMap<u32, Lit>,
     leaves: HashMap<Lit, u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum BuilderNode {
+    Leaf(Lit),
+    /// The AND or OR of this range of `children`.
+    Inner {
+        is_any: bool,
+        first: u32,
+        end: u32,
+    },
 }
 
 impl Default for GoalTreeBuilder {
@@ -184,39 +242,45 @@ impl Default for GoalTreeBuilder {
 impl GoalTreeBuilder {
     /// Creates a tree without nodes.
     pub fn new() -> GoalTreeBuilder {
-        let tree = GoalTree { signals: vec![Signal::False], lits: Vec::new(), nodes: Vec::new(), children: Vec::new() };
-        GoalTreeBuilder { tree, facts: HashMap::new(), leaves: HashMap::new() }
+        GoalTreeBuilder {
+            signals: vec![Signal::False],
+            lits: Vec::new(),
+            nodes: Vec::new(),
+            children: Vec::new(),
+            facts: HashMap::new(),
+            leaves: HashMap::new(),
+        }
     }
 
     /// Returns the number of nodes plus the number of their children.
     pub fn size(&self) -> usize {
-        self.tree.nodes.len() + self.tree.children.len()
+        self.nodes.len() + self.children.len()
     }
 
     /// Returns the signal that a fact holds.
     pub fn fact(&mut self, fact: u32) -> Lit {
-        let next = Lit::new(self.tree.signals.len(), false);
+        let next = Lit::new(self.signals.len(), false);
         let signal = *self.facts.entry(fact).or_insert(next);
         if signal == next {
-            self.tree.signals.push(Signal::Fact(fact));
+            self.signals.push(Signal::Fact(fact));
         }
         signal
     }
 
     /// Returns the conjunction of some signals. A leaf with this signal has degree 0 or 1.
     pub fn and(&mut self, signals: impl IntoIterator<Item = Lit>) -> Lit {
-        let first = self.tree.lits.len() as u32;
-        self.tree.lits.extend(signals);
-        self.tree.signals.push(Signal::And(first, self.tree.lits.len() as u32));
-        Lit::new(self.tree.signals.len() - 1, false)
+        let first = self.lits.len() as u32;
+        self.lits.extend(signals);
+        self.signals.push(Signal::And(first, self.lits.len() as u32));
+        Lit::new(self.signals.len() - 1, false)
     }
 
     /// Returns a node with degree 1 if a signal holds, and 0 otherwise.
     pub fn leaf(&mut self, signal: Lit) -> u32 {
-        let next = self.tree.nodes.len() as u32;
+        let next = self.nodes.len() as u32;
         let node = *self.leaves.entry(signal).or_insert(next);
         if node == next {
-            self.tree.nodes.push(GoalNode::Leaf(signal));
+            self.nodes.push(BuilderNode::Leaf(signal));
         }
         node
     }
@@ -226,8 +290,7 @@ impl GoalTreeBuilder {
         if children.is_empty() {
             return self.leaf(Lit::TRUE);
         }
-        let (first, end) = self.place(children);
-        self.node(GoalNode::All(first, end))
+        self.inner(false, children)
     }
 
     /// Returns the OR of some nodes.
@@ -235,25 +298,130 @@ impl GoalTreeBuilder {
         if children.is_empty() {
             return self.leaf(Lit::FALSE);
         }
-        let (first, end) = self.place(children);
-        self.node(GoalNode::Any(first, end))
+        self.inner(true, children)
     }
 
     /// Returns the tree with this root.
     pub fn finish(mut self, root: u32) -> GoalTree {
+        // A tree has an inner node: the degree of a leaf is also the mean of its degree alone.
+        let root = match self.nodes[root as usize] {
+            BuilderNode::Leaf(_) => self.inner(false, &[root]),
+            BuilderNode::Inner { .. } => root,
+        };
+        let GoalTreeBuilder { signals, lits, nodes, children, .. } = self;
+        let mut tree = GoalTree { signals, lits, leaves: Vec::new(), nodes: Vec::new(), children: Vec::new() };
+        let mut places: Vec<Child> = Vec::new();
         // Later nodes are not part of the tree.
-        self.tree.nodes.truncate(root as usize + 1);
-        self.tree
+        for &node in &nodes[..=root as usize] {
+            places.push(match node {
+                BuilderNode::Leaf(lit) => {
+                    tree.leaves.push(lit);
+                    Child::Leaf(tree.leaves.len() as u32 - 1)
+                }
+                BuilderNode::Inner { is_any, first, end } => {
+                    let start = tree.children.len();
+                    tree.children.extend(children[first as usize..end as usize].iter().map(|&of| places[of as usize]));
+                    let over_leaves = tree.children[start..].iter().all(|of| matches!(of, Child::Leaf(_)));
+                    let (first, end) = (start as u32, tree.children.len() as u32);
+                    tree.nodes.push(InnerNode { is_any, first, end, over_leaves });
+                    Child::Node(tree.nodes.len() as u32 - 1)
+                }
+            });
+        }
+        tree
     }
 
-    fn place(&mut self, children: &[u32]) -> (u32, u32) {
-        let first = self.tree.children.len() as u32;
-        self.tree.children.extend_from_slice(children);
-        (first, self.tree.children.len() as u32)
+    fn inner(&mut self, is_any: bool, children: &[u32]) -> u32 {
+        let first = self.children.len() as u32;
+        self.children.extend_from_slice(children);
+        self.nodes.push(BuilderNode::Inner { is_any, first, end: self.children.len() as u32 });
+        self.nodes.len() as u32 - 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+    use crate::Rng;
+
+    /// Returns a tree with random nodes over 20 facts, whose children are some earlier nodes.
+    fn random_tree(rng: &mut Rng) -> (GoalTreeBuilder, u32) {
+        let mut builder = GoalTreeBuilder::new();
+        let facts: Vec<Lit> = (0..20).map(|fact| builder.fact(fact)).collect();
+        let mut nodes: Vec<u32> = facts
+            .iter()
+            .map(|&fact| {
+                let signal = builder.and([fact, if rng.random() { !facts[0] } else { facts[1] }]);
+                builder.leaf(signal)
+            })
+            .collect();
+        for _ in 0..rng.random_range(1..30) {
+            let children: Vec<u32> =
+                (0..rng.random_range(1..9)).map(|_| nodes[rng.random_range(0..nodes.len())]).collect();
+            nodes.push(if rng.random() { builder.all(&children) } else { builder.any(&children) });
+        }
+        let root = nodes[nodes.len() - 1];
+        (builder, root)
     }
 
-    fn node(&mut self, node: GoalNode) -> u32 {
-        self.tree.nodes.push(node);
-        self.tree.nodes.len() as u32 - 1
+    /// Returns the degree of a node in one state, from its definition.
+    fn degree(builder: &GoalTreeBuilder, node: u32, holds: &dyn Fn(Lit) -> bool) -> Degree {
+        let BuilderNode::Inner { is_any, first, end } = builder.nodes[node as usize] else {
+            let BuilderNode::Leaf(lit) = builder.nodes[node as usize] else { unreachable!("the node is a leaf") };
+            let value = f32::from(u8::from(holds(lit)));
+            return Degree { value, tie_break: value };
+        };
+        let children = &builder.children[first as usize..end as usize];
+        let degrees: Vec<Degree> = children.iter().map(|&child| degree(builder, child, holds)).collect();
+        let mean = |of: fn(&Degree) -> f32| degrees.iter().map(of).sum::<f32>() / degrees.len() as f32;
+        let value = match is_any {
+            true => degrees.iter().map(|degree| degree.value).fold(0.0, f32::max),
+            false => mean(|degree| degree.value),
+        };
+        Degree { value, tie_break: mean(|degree| degree.tie_break) }
+    }
+
+    fn signal_holds(builder: &GoalTreeBuilder, facts: u64, lit: Lit) -> bool {
+        let holds = match builder.signals[lit.node()] {
+            Signal::False => false,
+            Signal::Fact(fact) => facts >> fact & 1 == 1,
+            Signal::And(first, end) => {
+                builder.lits[first as usize..end as usize].iter().all(|&lit| signal_holds(builder, facts, lit))
+            }
+        };
+        holds ^ lit.is_inverted()
+    }
+
+    #[test]
+    fn degrees_at_all_levels_are_those_of_the_definition() {
+        let mut rng = Rng::seed_from_u64(1);
+        for _ in 0..200 {
+            let (builder, root) = random_tree(&mut rng);
+            let tree = builder.clone().finish(root);
+            let count = rng.random_range(1..150);
+            let states: Vec<u64> = (0..count).map(|_| rng.random()).collect();
+            let mut columns = Successors::default();
+            columns.reset(count, 20, 1);
+            for (state, facts) in states.iter().enumerate() {
+                (0..20).filter(|fact| facts >> fact & 1 == 1).for_each(|fact| columns.insert(state, fact));
+            }
+            let expected: Vec<Degree> =
+                states.iter().map(|&facts| degree(&builder, root, &|lit| signal_holds(&builder, facts, lit))).collect();
+            let (mut buffers, mut found) = (DegreeBuffers::default(), Vec::new());
+            tree.degrees(&columns, &mut buffers, &mut found);
+            assert_eq!(found, expected);
+            for level in sternhalma_cpu::levels() {
+                for (chunk, expected) in expected.chunks(CHUNK).enumerate() {
+                    let first = CHUNK * chunk;
+                    tree.evaluate(first / 64, |fact| columns.holding(fact), &mut buffers.signals);
+                    tree.fold_at(level, first % 64, &mut buffers);
+                    let root = buffers.nodes[buffers.nodes.len() - 1];
+                    let of = |state: usize| Degree { value: root.values[state], tie_break: root.tie_breaks[state] };
+                    assert!(expected.iter().enumerate().all(|(state, degree)| of(state) == *degree), "{level:?}");
+                }
+            }
+        }
     }
 }

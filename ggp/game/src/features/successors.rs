@@ -1,5 +1,34 @@
 //! The successors of a state, in bit columns.
 
+/// Sets of facts in the layout of [`FluentSet::words`](crate::util::FluentSet::words), one after another.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct FactRows {
+    /// The number of words per set.
+    stride: usize,
+    words: Vec<u64>,
+}
+
+impl FactRows {
+    /// Makes room for `count` sets, which are empty.
+    pub fn reset(&mut self, count: usize, facts: usize) {
+        self.stride = facts.div_ceil(64);
+        self.words.clear();
+        self.words.resize(count * self.stride, 0);
+    }
+
+    /// Returns the words of a set for writing.
+    #[inline]
+    pub fn row_mut(&mut self, state: usize) -> &mut [u64] {
+        &mut self.words[state * self.stride..][..self.stride]
+    }
+
+    /// Returns the words of each set.
+    #[inline]
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[u64]> {
+        self.words.chunks_exact(self.stride.max(1))
+    }
+}
+
 /// A list of states: for each fact the states in which it holds, with one bit
 /// per state, and for each role its mobility in every state.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -19,6 +19,7 @@ mod selector;
 mod value_guided;
 
 use rand::RngExt;
+use sternhalma_game::features::SuccessorPart;
 use sternhalma_game::{Game, Rng, SearchState};
 
 use super::{MoveHistory, ParamOverrides};
@@ -38,6 +39,17 @@ const UNSEEN: f32 = 1.0;
 /// The weight below which an average counts as unknown.
 const LEAST_WEIGHT: f32 = 1e-6;
 
+/// What the next step of a simulation reads of a state besides what every step reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Foresight {
+    /// Nothing.
+    Nothing,
+    /// Successors that are not known before the step.
+    Any,
+    /// This part of the successors by some joint moves.
+    Successors(SuccessorPart),
+}
+
 /// A policy for moves beyond the tree and for untried moves in the tree.
 ///
 /// `V` is what the policy reads of states. A policy that reads nothing but a [`SearchState`] plays with every such `V`.
@@ -45,6 +57,9 @@ pub trait Playout<G: Game, V = <G as Game>::State> {
     /// Whether the policy learns from the moves of simulations, or depends on
     /// previous moves.
     const LEARNS: bool = false;
+
+    /// Whether the policy may read the facts or the successors of states.
+    const READS_STATES: bool = false;
 
     /// Returns whether the move history must mark roles without a choice.
     #[inline]
@@ -64,6 +79,30 @@ pub trait Playout<G: Game, V = <G as Game>::State> {
     /// terminal state.
     #[inline]
     fn watch(&mut self, _game: &G, _state: &V) {}
+
+    /// Returns whether [`watch`](Playout::watch) reads the facts of states in the current simulation.
+    #[inline]
+    fn watches_facts(&self) -> bool {
+        false
+    }
+
+    /// Returns what the choice of a joint move will read of a state that is not terminal. With `untried` moves, the choice
+    /// is among these moves of a node at which one role acts; otherwise it is beyond the tree. For
+    /// [`Foresight::Successors`], sets `joints` to the joint moves in the layout of
+    /// [`StateFeatures::successors`](sternhalma_game::features::StateFeatures::successors). `rng` is a copy of the generator
+    /// that the choice will use.
+    #[inline]
+    fn foresee(
+        &mut self,
+        _game: &G,
+        _state: &V,
+        _untried: Option<&[G::Move]>,
+        _history: &MoveHistory,
+        _rng: Rng,
+        _joints: &mut Vec<G::Move>,
+    ) -> Foresight {
+        Foresight::Nothing
+    }
 
     /// Chooses a move of an acting role in a non-terminal state.
     ///

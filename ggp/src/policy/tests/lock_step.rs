@@ -12,7 +12,7 @@ use sternhalma_mcts::{Mcts, Playout, SearchClock, SearchResult, Selection, ToThe
 use crate::batch::{LaneSearch, LockStepSearches};
 use crate::policy::{PartsVisitor, Policy, PolicyGame, SearchTask};
 
-const POLICIES: [&str; 9] = [
+const POLICIES: [&str; 15] = [
     "uct",
     "nst,solver=yes",
     "mast,tune=mab,tune-what=playout+gamma+omega",
@@ -22,6 +22,12 @@ const POLICIES: [&str; 9] = [
     "authors,transpositions=yes",
     "tuned",
     "base,tune=he",
+    "mini",
+    "mini,transpositions=yes,solver=yes",
+    "mini,strategies=AGE,pr-age=0.6",
+    "mini,strategies=M,allocation=static,opponents=hh",
+    "mini,strategies=E",
+    "mini,strategies=SSC,selection=grave",
 ];
 
 /// The number of moves of each match.
@@ -34,7 +40,8 @@ fn games() -> Vec<(String, NetworkGame)> {
     let mut games: Vec<(String, NetworkGame)> = rules
         .map(|path| {
             let rules = Rules::parse(&std::fs::read_to_string(&path).unwrap()).unwrap();
-            (path.display().to_string(), NetworkGame::new(Network::new(&rules).unwrap()))
+            let game = NetworkGame::new(Network::new(&rules).unwrap());
+            (path.display().to_string(), game.with_rules(rules))
         })
         .collect();
     games.sort_by(|a, b| a.0.cmp(&b.0));

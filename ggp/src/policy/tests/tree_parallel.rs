@@ -77,7 +77,7 @@ impl PartsVisitor<NetworkGame, LaneView> for Searched<'_> {
 
 fn searched(game: &NetworkGame, policy: &str, lanes: Option<usize>, limits: Limits) -> Vec<SearchResult<u32>> {
     let Policy::Search(search) = policy.parse().unwrap() else { panic!("{policy} searches") };
-    search.visit_in_lanes(game, 0, Searched { game, search: &search, lanes, limits })
+    search.visit_in_lanes(game, 0, || None, Searched { game, search: &search, lanes, limits })
 }
 
 const GAMES: [&str; 5] = ["connect-four", "breakthrough", "chinese-checkers-3p", "matching-pennies", "odd-one-out"];

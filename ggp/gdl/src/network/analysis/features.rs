@@ -80,6 +80,20 @@ impl NetworkFeatures {
         features
     }
 
+    /// Returns the same features, which evaluate all successors one by one.
+    pub(in crate::network) fn without_lanes(&self) -> NetworkFeatures {
+        NetworkFeatures {
+            elements: self.elements.clone(),
+            goals: self.goals.clone(),
+            mean_goals: self.mean_goals.clone(),
+            lanes: None,
+            many: self.many,
+            joints: Vec::new(),
+            idle: Vec::new(),
+            after: self.after.clone(),
+        }
+    }
+
     /// Measures the number of successors from which lanes are faster on this
     /// machine. The results do not depend on this number.
     fn measure(&mut self, game: &impl EngineGame, with_mobility: bool) -> usize {

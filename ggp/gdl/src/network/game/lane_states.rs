@@ -1,12 +1,14 @@
 //! The states of many simulations that advance together.
 
-use sternhalma_game::key_of_words;
+use sternhalma_game::features::{GoalTree, SuccessorPart};
 use sternhalma_game::util::FluentSet;
+use sternhalma_game::{StateNeeds, key_of_words};
 
 use super::lane_game::{LaneGame, LanePhase};
+use super::lane_successors::{Beyond, LaneSuccessors};
 use super::lane_view::LaneView;
 use crate::Goal;
-use crate::network::run::{Bits, LANES, LaneProgram, LaneSlots, NetworkState, find_goals, transpose};
+use crate::network::run::{Bits, LANES, LaneProgram, LaneSlots, NetworkState, TransposedPlanes, find_goals};
 
 /// The states of up to 512 simulations of a [`LaneGame`], one per *seat*, all
 /// in the same phase of the game.
@@ -17,6 +19,10 @@ use crate::network::run::{Bits, LANES, LaneProgram, LaneSlots, NetworkState, fin
 /// [put](LaneStates::put) on a seat before a round. A seat may
 /// [return](LaneStates::restart) to that state after `find_ends`. Lanes
 /// without a seat have no meaning.
+///
+/// Between `find_moves` and `step`, states may be [queued](LaneStates::queue)
+/// for [`find_successors`](LaneStates::find_successors), which finds the
+/// successors of all of them at once.
 pub struct LaneStates<'a> {
     game: &'a LaneGame,
     slots: LaneSlots,
@@ -25,10 +31,18 @@ pub struct LaneStates<'a> {
     roots: Vec<Vec<Bits>>,
     /// For each role, the goals in the lanes whose matches ended.
     goals: Vec<Vec<u8>>,
-    /// The legal moves in blocks of 64, transposed so that a seat has one word
-    /// of each block.
-    blocks: Vec<[Bits; 64]>,
+    /// The legal moves.
+    moves: TransposedPlanes,
+    /// The facts, if they are known: they were needed since they changed.
+    facts: TransposedPlanes,
+    knows_facts: bool,
     view: LaneView,
+    /// The states that are queued for each part of their successors: facts, mobility, and the degrees of each role.
+    queues: Vec<LaneSuccessors>,
+    /// The slots of successors, once there are any.
+    ahead: Option<LaneSlots>,
+    /// A buffer for the moves of all roles.
+    first: Vec<u32>,
 }
 
 /// Returns the lane of a seat. Consecutive seats have consecutive words in
@@ -79,14 +93,18 @@ impl<'a> LaneStates<'a> {
     /// Creates meaningless states in the first phase.
     pub fn new(game: &'a LaneGame) -> LaneStates<'a> {
         let roots = game.phases.iter().map(|phase| vec![Bits::NONE; phase.program.kept().len()]);
-        let blocks = game.phases.iter().map(|phase| phase.planes.len() / 64).max().unwrap_or(0);
         LaneStates {
             slots: LaneSlots::new(game.slot_count()),
             phase: 0,
             roots: roots.collect(),
             goals: vec![vec![0; LANES]; game.phases[0].program.roles().len()],
-            blocks: vec![[Bits::NONE; 64]; blocks],
-            view: LaneView::new(game.phases[0].clone()),
+            moves: TransposedPlanes::default(),
+            facts: TransposedPlanes::default(),
+            knows_facts: false,
+            view: LaneView::new(game.phases[0].clone(), game.fluents),
+            queues: (0..2 + game.phases[0].roles.len()).map(|_| LaneSuccessors::default()).collect(),
+            ahead: None,
+            first: Vec::new(),
             game,
         }
     }
@@ -100,6 +118,7 @@ impl<'a> LaneStates<'a> {
     /// [`keep_root`](LaneStates::keep_root) is called after the next
     /// [`find_ends`](LaneStates::find_ends), the seat returns to this state.
     pub fn put(&mut self, seat: usize, state: &NetworkState) {
+        self.knows_facts = false;
         for fluent in 0..self.game.fluents {
             self.slots[LaneProgram::fluent(fluent)].set(lane(seat), state.fluents().contains(fluent));
         }
@@ -115,6 +134,7 @@ impl<'a> LaneStates<'a> {
 
     /// Returns seats to their roots, which must be in this phase.
     pub fn restart(&mut self, seats: Seats) {
+        self.knows_facts = false;
         let kept = self.game.phases[self.phase].program.kept();
         for (&root, &slot) in self.roots[self.phase].iter().zip(kept) {
             let slot = &mut self.slots[slot];
@@ -140,19 +160,23 @@ impl<'a> LaneStates<'a> {
         }
     }
 
-    /// Returns the key of the state of a seat, which is that of the independent state.
-    fn key(&self, seat: usize) -> u64 {
-        let (fluents, lane) = (self.game.fluents, lane(seat));
-        key_of_words((0..fluents).step_by(64).map(|first| {
-            (first..fluents.min(first + 64)).fold(0, |word, fluent| {
-                word | u64::from(self.slots[LaneProgram::fluent(fluent)].get(lane)) << (fluent - first)
-            })
-        }))
+    /// Gives the view what is needed of a seat.
+    fn look(&mut self, seat: usize, needs: StateNeeds) {
+        self.view.place = None;
+        if needs != StateNeeds::default() && !self.knows_facts {
+            self.facts.set((0..self.game.fluents).map(|fluent| self.slots[LaneProgram::fluent(fluent)]));
+            self.knows_facts = true;
+        }
+        self.view.key = needs.key.then(|| key_of_words(self.facts.words(lane(seat))));
+        if needs.facts {
+            let words = self.view.facts.words_mut().iter_mut();
+            words.zip(self.facts.words(lane(seat))).for_each(|(to, of)| *to = of);
+        }
     }
 
-    /// Returns the view of a seat whose match is in a terminal state, with its key if `with_key` is set.
-    pub fn end(&mut self, seat: usize, with_key: bool) -> &LaneView {
-        self.view.key = with_key.then(|| self.key(seat));
+    /// Returns the view of a seat whose match is in a terminal state.
+    pub fn end(&mut self, seat: usize, needs: StateNeeds) -> &LaneView {
+        self.look(seat, needs);
         self.view.terminal = true;
         self.view.goals.clear();
         self.view.goals.extend(self.goals.iter().map(|goals| goals[lane(seat)]));
@@ -163,30 +187,87 @@ impl<'a> LaneStates<'a> {
     pub fn find_moves(&mut self) {
         let LanePhase { program, planes, .. } = &*self.game.phases[self.phase];
         program.legal(&mut self.slots);
-        for (block, planes) in self.blocks.iter_mut().zip(planes.as_chunks::<64>().0) {
-            for (row, &slot) in block.iter_mut().zip(planes) {
-                *row = self.slots[slot];
-            }
-            transpose(block);
-        }
+        self.moves.set(planes.iter().map(|&slot| self.slots[slot]));
         // From here on the slots contain the played moves.
         for role in program.roles().iter().filter(|role| !role.forced) {
             self.slots[role.slots()].fill(Bits::NONE);
         }
     }
 
-    /// Returns the view of a seat whose match is not over by the rules, with its
-    /// key if `with_key` is set. If a role has no legal move, the view is terminal.
-    pub fn view(&mut self, seat: usize, with_key: bool) -> &LaneView {
-        self.view.key = with_key.then(|| self.key(seat));
-        let blocks = self.view.phase.planes.len() / 64;
+    /// Returns the view of a seat whose match is not over by the rules. If a role
+    /// has no legal move, the view is terminal.
+    pub fn view(&mut self, seat: usize, needs: StateNeeds) -> &LaneView {
+        self.look(seat, needs);
         self.view.words.clear();
-        let (row, word) = (seat / Bits::WORDS, seat % Bits::WORDS);
-        self.view.words.extend(self.blocks[..blocks].iter().map(|block| block[row].0[word]));
+        self.view.words.extend(self.moves.words(lane(seat)));
         self.view.terminal = !self.view.count();
         if self.view.terminal {
             self.view.goals = self.goals_of(seat);
         }
+        &self.view
+    }
+
+    /// Returns the parts of successors, each of which has a queue.
+    pub fn parts(&self) -> impl Iterator<Item = SuccessorPart> + use<> {
+        let degrees = (0..self.game.phases[0].roles.len()).map(|role| SuccessorPart::Degrees { role });
+        [SuccessorPart::Facts, SuccessorPart::Mobility].into_iter().chain(degrees)
+    }
+
+    fn queue_of(&mut self, part: SuccessorPart) -> &mut LaneSuccessors {
+        &mut self.queues[match part {
+            SuccessorPart::Facts => 0,
+            SuccessorPart::Mobility => 1,
+            SuccessorPart::Degrees { role } => 2 + role,
+        }]
+    }
+
+    /// Queues the state of the last [`view`](LaneStates::view), that of `seat`, for a part of its successors by some joint
+    /// moves of the acting roles, at least one. Returns whether there was room; if not, the queue must be worked off first,
+    /// and the state be viewed again.
+    pub fn queue(&mut self, seat: usize, joints: &[u32], part: SuccessorPart) -> bool {
+        let acting = self.view.acting();
+        let seats = if acting.is_some() { 1 } else { self.view.phase.roles.len() };
+        if !self.queue_of(part).has_room(joints.len() / seats) {
+            return false;
+        }
+        let mut first = std::mem::take(&mut self.first);
+        first.clear();
+        self.view.write_numbers(&joints[..seats], &mut first);
+        self.queue_of(part).add(seat, lane(seat), joints, &first, acting);
+        self.first = first;
+        true
+    }
+
+    /// Finds a part of the successors of the states in its queue, which becomes empty; degrees by the tree of `goal`.
+    /// [`queued_seat`](LaneStates::queued_seat) and [`queued_view`](LaneStates::queued_view) refer to them.
+    pub fn find_successors<'g>(&mut self, part: SuccessorPart, goal: impl Fn(usize) -> Option<&'g GoalTree>) {
+        let mut queue = std::mem::take(self.queue_of(part));
+        std::mem::swap(&mut queue, &mut self.view.successors);
+        queue.clear();
+        *self.queue_of(part) = queue;
+        let found = &mut self.view.successors;
+        if found.seat(0).is_none() {
+            return;
+        }
+        let phases = &self.game.phases;
+        let beyond = match part {
+            SuccessorPart::Facts => Beyond::Nothing,
+            SuccessorPart::Mobility => Beyond::Mobility(&phases[(self.phase + 1) % phases.len()]),
+            SuccessorPart::Degrees { role } => goal(role).map_or(Beyond::Nothing, Beyond::Degrees),
+        };
+        let ahead = self.ahead.get_or_insert_with(|| LaneSlots::new(self.game.slot_count()));
+        found.find(&self.slots, ahead, self.game.fluents, &phases[self.phase], beyond);
+    }
+
+    /// Returns the seat of a state whose successors were found, in the order in which they were queued.
+    pub fn queued_seat(&self, index: usize) -> Option<usize> {
+        self.view.successors.seat(index)
+    }
+
+    /// Returns the view of the same state, with the successors.
+    pub fn queued_view(&mut self, index: usize, seat: usize, needs: StateNeeds) -> &LaneView {
+        self.view(seat, needs);
+        self.view.place = Some(index);
         &self.view
     }
 
@@ -217,6 +298,7 @@ impl<'a> LaneStates<'a> {
 
     /// Advances to the next phase when no seat plays.
     pub fn pass(&mut self) {
+        self.knows_facts = false;
         // The phase is shared by all threads, so its count of owners is left alone if it does not change.
         if self.game.phases.len() > 1 {
             self.phase = (self.phase + 1) % self.game.phases.len();

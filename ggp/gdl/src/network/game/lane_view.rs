@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use rand::RngExt;
-use sternhalma_game::{Game, Rng, SearchState, Turn};
+use sternhalma_game::features::{FoundSuccessors, StateFeatures, SuccessorPart};
+use sternhalma_game::util::FluentSet;
+use sternhalma_game::{Rng, SearchState, Turn};
 
 use super::lane_game::LanePhase;
+use super::lane_successors::LaneSuccessors;
 use super::network_game::NetworkGame;
-use crate::network::run::NetworkState;
 
 /// A view of the state in a lane: the goals if it is terminal, otherwise the legal moves. Only all lanes together can
 /// be played.
@@ -26,11 +28,16 @@ pub struct LaneView {
     pub(super) words: Vec<u64>,
     /// The goals of all roles.
     pub(super) goals: Vec<u8>,
+    /// The facts of the state, if they were requested.
+    pub(super) facts: FluentSet,
+    /// Successors of this state and of others, and the place of this state among them if its successors were requested.
+    pub(super) successors: LaneSuccessors,
+    pub(super) place: Option<usize>,
 }
 
 impl LaneView {
     /// Creates an empty view.
-    pub(super) fn new(phase: Arc<LanePhase>) -> LaneView {
+    pub(super) fn new(phase: Arc<LanePhase>, fluents: usize) -> LaneView {
         LaneView {
             phase,
             terminal: false,
@@ -39,6 +46,30 @@ impl LaneView {
             counts: Vec::new(),
             words: Vec::new(),
             goals: Vec::new(),
+            facts: FluentSet::new(fluents),
+            successors: LaneSuccessors::default(),
+            place: None,
+        }
+    }
+
+    /// Returns the only role that acts, if not all do.
+    pub(super) fn acting(&self) -> Option<usize> {
+        match self.turn {
+            Turn::One(role) => Some(role),
+            Turn::All => None,
+        }
+    }
+
+    /// Appends the move that each role plays if the acting roles play `joint`.
+    pub(super) fn write_numbers(&self, joint: &[u32], numbers: &mut Vec<u32>) {
+        match self.turn {
+            Turn::All => numbers.extend_from_slice(joint),
+            Turn::One(acting) => {
+                numbers.extend(self.phase.roles.iter().enumerate().map(|(role, of_role)| match role == acting {
+                    true => joint[0],
+                    false => of_role.nth(&self.words, 0).expect("a role that does not act has one legal move"),
+                }))
+            }
         }
     }
 
@@ -95,17 +126,8 @@ impl SearchState<NetworkGame> for LaneView {
     }
 
     #[inline]
-    fn numbers(&self, game: &NetworkGame, joint: &[u32], numbers: &mut Vec<u32>) {
-        match self.turn {
-            Turn::All => numbers.extend_from_slice(joint),
-            Turn::One(acting) => numbers.extend((0..game.roles()).map(|role| match role == acting {
-                true => joint[0],
-                false => {
-                    let only = self.phase.roles[role].nth(&self.words, 0);
-                    only.expect("a role that does not act has one legal move")
-                }
-            })),
-        }
+    fn numbers(&self, _: &NetworkGame, joint: &[u32], numbers: &mut Vec<u32>) {
+        self.write_numbers(joint, numbers);
     }
 
     #[inline]
@@ -122,14 +144,29 @@ impl SearchState<NetworkGame> for LaneView {
         goals.extend_from_slice(&self.goals);
     }
 
-    #[inline]
-    fn whole(&self) -> Option<&NetworkState> {
-        None
+    fn mark(&self, _: &NetworkGame, _: &dyn StateFeatures<NetworkGame>, facts: &mut FluentSet) {
+        facts.clone_from(&self.facts);
+    }
+
+    fn successors(
+        &self,
+        game: &NetworkGame,
+        features: &mut dyn StateFeatures<NetworkGame>,
+        joints: &[u32],
+        part: SuccessorPart,
+        found: &mut FoundSuccessors,
+    ) {
+        match self.place {
+            Some(place) => self.successors.copy(place, joints, part, found),
+            None => game.state_from(&self.facts).successors(game, features, joints, part, found),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use sternhalma_game::{Game, StateNeeds};
+
     use super::*;
     use crate::network::testing::dead_end;
     use crate::network::{LaneStates, Seats};
@@ -145,7 +182,7 @@ mod tests {
         for _ in 0..2 {
             assert!(!states.find_ends(seats).any(), "the rules end no match");
             states.find_moves();
-            let view = states.view(3, true);
+            let view = states.view(3, StateNeeds { key: true, facts: false });
             let mut goals = Vec::new();
             if view.is_terminal(&game) {
                 view.goals(&game, &mut goals);

@@ -3,6 +3,7 @@
 mod in_lanes;
 mod lane_game;
 mod lane_states;
+mod lane_successors;
 mod lane_view;
 mod network_game;
 

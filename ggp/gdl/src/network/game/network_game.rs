@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
-use sternhalma_game::features::StateFeatures;
+use sternhalma_game::features::{GoalTree, StateFeatures};
 use sternhalma_game::util::FluentSet;
 use sternhalma_game::{Game, MemoryBudget, MemoryUse, Rng, Turn, key_of_words};
 
@@ -96,11 +96,25 @@ impl NetworkGame {
     /// Returns the features of states that strategies use. The first call may
     /// take some seconds.
     pub fn features(&self) -> Box<dyn StateFeatures<NetworkGame>> {
+        StateFeatures::<NetworkGame>::duplicate(self.network_features())
+    }
+
+    /// Returns the same features for a search whose states are in lanes, which finds nearly all successors there. They
+    /// share their memory, and take longer to find the others.
+    pub fn features_for_lanes(&self) -> Box<dyn StateFeatures<NetworkGame>> {
+        Box::new(self.network_features().without_lanes())
+    }
+
+    /// Returns the highest goal of a role, or `None` if it has no tree of reasonable size.
+    pub fn goal_tree(&self, role: usize) -> Option<&GoalTree> {
+        StateFeatures::<NetworkGame>::goal_tree(self.network_features(), role)
+    }
+
+    fn network_features(&self) -> &NetworkFeatures {
         let memory = self.memory.budget().room().min(GroundLimits::DEFAULT_MEMORY);
         let goals = |rules| goal_trees(rules, GroundLimits::within(memory), &AtomicBool::new(false)).ok();
         let goals = || self.rules.as_ref().and_then(goals).unwrap_or_else(|| vec![None; self.roles()]);
-        let made = self.features.get_or_init(|| NetworkFeatures::new(self, &self.network, goals().into()));
-        StateFeatures::<NetworkGame>::duplicate(made)
+        self.features.get_or_init(|| NetworkFeatures::new(self, &self.network, goals().into()))
     }
 }
 

@@ -173,6 +173,31 @@ fn transpose_at<S: Simd>(simd: S, planes: &mut [Bits; 64]) {
     }
 }
 
+/// Planes of lanes, transposed so that the bits of a lane are in words.
+#[derive(Clone, Debug, Default)]
+pub struct TransposedPlanes(Vec<[Bits; 64]>);
+
+impl TransposedPlanes {
+    /// Replaces the planes.
+    pub fn set(&mut self, planes: impl ExactSizeIterator<Item = Bits>) {
+        self.0.resize(planes.len().div_ceil(64), [Bits::NONE; 64]);
+        let mut blocks = self.0.iter_mut();
+        let mut planes = planes.peekable();
+        while planes.peek().is_some()
+            && let Some(block) = blocks.next()
+        {
+            block.iter_mut().for_each(|row| *row = planes.next().unwrap_or(Bits::NONE));
+            transpose(block);
+        }
+    }
+
+    /// Returns the words of a lane: plane p is bit p mod 64 of word p / 64. Unused bits are 0.
+    #[inline]
+    pub fn words(&self, lane: usize) -> impl Iterator<Item = u64> {
+        self.0.iter().map(move |block| block[lane % 64].0[lane / 64])
+    }
+}
+
 /// Eight random number generators side by side: xoshiro256++ [Blackman and
 /// Vigna 2021].
 #[derive(Clone, Debug)]
@@ -241,6 +266,21 @@ mod tests {
                 for lane in 0..LANES {
                     assert_eq!(rows[lane % 64].0[lane / 64] >> plane & 1 == 1, bits.get(lane), "{plane} {lane}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn transposed_planes_have_the_bits_of_each_lane() {
+        let mut rng = Rng::seed_from_u64(4);
+        let mut transposed = TransposedPlanes::default();
+        for count in [130_usize, 64, 1, 0, 70] {
+            let planes: Vec<Bits> = (0..count).map(|_| Bits(std::array::from_fn(|_| rng.random()))).collect();
+            transposed.set(planes.iter().copied());
+            for lane in 0..LANES {
+                let mut expected = vec![0; count.div_ceil(64)];
+                (0..count).for_each(|plane| expected[plane / 64] |= u64::from(planes[plane].get(lane)) << (plane % 64));
+                assert!(transposed.words(lane).eq(expected));
             }
         }
     }

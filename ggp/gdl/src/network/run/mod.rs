@@ -14,7 +14,7 @@ mod state;
 mod tests;
 
 pub use bits::LANES;
-pub(super) use bits::{Bits, RandomBits, transpose};
+pub(super) use bits::{Bits, RandomBits, TransposedPlanes};
 pub(super) use choice::{MAX_MOVES, choose};
 pub use error::LanesError;
 pub(super) use gates::{LaneSlots, Slot};

@@ -1,13 +1,13 @@
 //! The strategies of MINI-Player as the playout of a search.
 
 use rand::RngExt;
-use sternhalma_game::features::{Degree, DegreeBuffers, GoalTree, StateFeatures, Successors};
+use sternhalma_game::features::{FoundSuccessors, GoalTree, StateFeatures, SuccessorPart};
 use sternhalma_game::util::FluentSet;
 use sternhalma_game::{Game, NOOP, Rng, SearchState, Turn};
 
 use super::scoring::StateScore;
 use super::{Allocator, History, MiniConfig, Strategy, StrategyAllocation, StrategyTally, SymbolCounts, scoring};
-use crate::{MoveHistory, Playout};
+use crate::{Foresight, MoveHistory, Playout};
 
 /// The fraction of the start clock in which symbols are counted.
 const LEARNING: f64 = 0.95;
@@ -82,10 +82,7 @@ struct MiniBuffers<M> {
     options: Vec<M>,
     drawn: Vec<M>,
     joints: Vec<M>,
-    successors: Successors,
-    degree: DegreeBuffers,
-    degrees: Vec<Degree>,
-    counts: Vec<u32>,
+    found: FoundSuccessors,
     worths: Vec<StateScore>,
 }
 
@@ -123,10 +120,7 @@ impl<G: Game> MiniPlayout<G> {
                 options: Vec::new(),
                 drawn: Vec::new(),
                 joints: Vec::new(),
-                successors: Successors::default(),
-                degree: DegreeBuffers::default(),
-                degrees: Vec::new(),
-                counts: Vec::new(),
+                found: FoundSuccessors::default(),
                 worths: Vec::new(),
             },
             config,
@@ -172,8 +166,24 @@ impl<G: Game> MiniPlayout<G> {
         self.symbols = Symbols::Learnt(Some((0..features.facts()).map(weight).collect()));
     }
 
-    /// Returns the index of the move that a role tries among some moves. `steps` is the number of steps of the playout,
-    /// or `None` in the tree.
+    /// Draws how a role chooses its move. `steps` is the number of steps of the playout, or `None` in the tree.
+    fn way(&self, role: usize, steps: Option<usize>, rng: &mut Rng) -> Way {
+        let strategy =
+            if role == self.role { self.strategy() } else { self.config.opponents.strategy(steps.is_none()) };
+        if strategy == Strategy::Random || !rng.random_bool(self.config.chances.of(strategy)) {
+            return Way::Random;
+        }
+        let judges = match strategy {
+            Strategy::History => return Way::History,
+            Strategy::Goal => self.goal_tree(role).is_some(),
+            Strategy::Symbols => matches!(self.symbols, Symbols::Learnt(Some(_))),
+            Strategy::Mobility => steps.unwrap_or(0) < MOBILE_STEPS,
+            Strategy::Random | Strategy::Exploration => true,
+        };
+        if judges { Way::Judge(strategy) } else { Way::Random }
+    }
+
+    /// Returns the index of the move that a role tries among some moves.
     fn pick(
         &mut self,
         game: &G,
@@ -186,83 +196,53 @@ impl<G: Game> MiniPlayout<G> {
         if moves.len() == 1 {
             return 0;
         }
-        let strategy =
-            if role == self.role { self.strategy() } else { self.config.opponents.strategy(steps.is_none()) };
-        let chance = self.config.chances.of(strategy);
-        if strategy == Strategy::Random || !rng.random_bool(chance) {
-            return rng.random_range(0..moves.len());
-        }
-        if strategy == Strategy::History {
-            return self.history.best(role, moves.iter().map(|&mv| game.number(role, mv)), rng);
-        }
-        let judges = match strategy {
-            Strategy::Goal => self.goal_tree(role).is_some(),
-            Strategy::Symbols => matches!(self.symbols, Symbols::Learnt(Some(_))),
-            Strategy::Mobility => steps.unwrap_or(0) < MOBILE_STEPS,
-            _ => self.known > 0,
-        };
-        let Some(state) = state.whole().filter(|_| judges) else {
-            return rng.random_range(0..moves.len());
-        };
-        self.judge(game, state, strategy, moves, steps, rng);
-        scoring::best(&self.buffers.worths, rng)
-    }
-
-    /// Evaluates each of our moves by the state after it, and writes the scores to
-    /// `buffers.worths` in the order of `moves`. The strategy must have what it needs:
-    /// features, and for AGE a goal tree.
-    fn judge(
-        &mut self,
-        game: &G,
-        state: &G::State,
-        strategy: Strategy,
-        moves: &[G::Move],
-        steps: Option<usize>,
-        rng: &mut Rng,
-    ) {
-        let mut joints = std::mem::take(&mut self.buffers.joints);
-        joints.clear();
-        match game.turn(state) {
-            Turn::One(_) => joints.extend_from_slice(moves),
-            Turn::All => self.join(game, state, moves, steps, &mut joints, rng),
-        }
-        let with_mobility = strategy == Strategy::Mobility;
-        let Some(features) = &mut self.features else { return };
-        let MiniBuffers { successors, degree, degrees, counts, worths, .. } = &mut self.buffers;
-        features.successors(game, state, &joints, with_mobility, successors);
-        match (strategy, &self.symbols) {
-            (Strategy::Goal, _) => {
-                if let Some(tree) = features.goal_tree(self.role) {
-                    scoring::by_goal(successors, tree, degree, degrees, worths);
-                }
+        match self.way(role, steps, rng) {
+            Way::Random => rng.random_range(0..moves.len()),
+            Way::History => self.history.best(role, moves.iter().map(|&mv| game.number(role, mv)), rng),
+            Way::Judge(strategy) => {
+                let mut joints = std::mem::take(&mut self.buffers.joints);
+                self.join(game, state, moves, steps, &mut joints, rng);
+                self.judge(game, state, strategy, &joints);
+                self.buffers.joints = joints;
+                scoring::best(&self.buffers.worths, rng)
             }
-            (Strategy::Symbols, Symbols::Learnt(Some(weights))) => scoring::by_weights(successors, weights, worths),
-            (Strategy::Mobility, _) => scoring::by_mobility(successors, game.roles(), self.role, worths),
-            // E: `pick` excludes all other cases.
-            _ => scoring::by_novelty(successors, &self.recent[..self.known], counts, worths),
         }
-        self.buffers.joints = joints;
     }
 
-    /// Writes the joint moves of each of our moves with one draw of the other
-    /// roles' moves.
+    /// Evaluates the states after some joint moves by a strategy, and writes the scores to `buffers.worths`. The strategy
+    /// must have what it needs: features, and for AGE a goal tree.
+    fn judge(&mut self, game: &G, state: &impl SearchState<G>, strategy: Strategy, joints: &[G::Move]) {
+        let Some(features) = &mut self.features else { return };
+        let MiniBuffers { found, worths, .. } = &mut self.buffers;
+        state.successors(game, &mut **features, joints, part_for(strategy, self.role), found);
+        match (strategy, &self.symbols) {
+            (Strategy::Goal, _) => scoring::by_goal(&found.degrees, worths),
+            (Strategy::Symbols, Symbols::Learnt(Some(weights))) => scoring::by_weights(&found.facts, weights, worths),
+            (Strategy::Mobility, _) => scoring::by_mobility(&found.states, game.roles(), self.role, worths),
+            // E: `way` excludes all other cases.
+            _ => scoring::by_novelty(&found.facts, &self.recent[..self.known], worths),
+        }
+    }
+
+    /// Sets `joints` to the joint moves of each of our moves, with one draw of the other roles' moves.
     fn join(
         &mut self,
         game: &G,
-        state: &G::State,
+        state: &impl SearchState<G>,
         moves: &[G::Move],
         steps: Option<usize>,
         joints: &mut Vec<G::Move>,
         rng: &mut Rng,
     ) {
+        joints.clear();
+        if let Turn::One(_) = state.turn(game) {
+            joints.extend_from_slice(moves);
+            return;
+        }
         let mut drawn = std::mem::take(&mut self.buffers.drawn);
-        let mut options = std::mem::take(&mut self.buffers.options);
         drawn.clear();
         for role in 0..game.roles() {
-            options.clear();
-            game.playout_moves(state, role, &mut options);
-            let choice = if role == self.role { 0 } else { self.pick(game, state, role, &options, steps, rng) };
-            drawn.push(options[choice]);
+            drawn.push(if role == self.role { moves[0] } else { self.draw(game, state, role, steps, rng) });
         }
         for &mv in moves {
             let first = joints.len();
@@ -270,12 +250,53 @@ impl<G: Game> MiniPlayout<G> {
             joints[first + self.role] = mv;
         }
         self.buffers.drawn = drawn;
-        self.buffers.options = options;
     }
+
+    /// Draws the move of another role.
+    fn draw(
+        &mut self,
+        game: &G,
+        state: &impl SearchState<G>,
+        role: usize,
+        steps: Option<usize>,
+        rng: &mut Rng,
+    ) -> G::Move {
+        let mut options = std::mem::take(&mut self.buffers.options);
+        options.clear();
+        state.playout_moves(game, role, &mut options);
+        let mv = options[self.pick(game, state, role, &options, steps, rng)];
+        self.buffers.options = options;
+        mv
+    }
+
+    /// Returns the number of steps of the playout after these moves of the simulation.
+    fn steps(&self, history: &MoveHistory) -> usize {
+        history.len() - self.playout_from.unwrap_or(history.len())
+    }
+}
+
+/// Returns what a strategy of our role reads of the states after its moves.
+fn part_for(strategy: Strategy, role: usize) -> SuccessorPart {
+    match strategy {
+        Strategy::Goal => SuccessorPart::Degrees { role },
+        Strategy::Mobility => SuccessorPart::Mobility,
+        _ => SuccessorPart::Facts,
+    }
+}
+
+/// How a role chooses its move.
+enum Way {
+    /// At random.
+    Random,
+    /// By the history heuristic.
+    History,
+    /// By the states after its moves.
+    Judge(Strategy),
 }
 
 impl<G: Game, V: SearchState<G>> Playout<G, V> for MiniPlayout<G> {
     const LEARNS: bool = true;
+    const READS_STATES: bool = true;
 
     fn play_for(&mut self, role: usize) {
         self.role = role;
@@ -305,10 +326,16 @@ impl<G: Game, V: SearchState<G>> Playout<G, V> for MiniPlayout<G> {
         self.known = 0;
     }
 
+    fn watches_facts(&self) -> bool {
+        self.features.is_some()
+            && (matches!(self.symbols, Symbols::Learning(_)) || self.strategy() == Strategy::Exploration)
+    }
+
     fn watch(&mut self, game: &G, state: &V) {
-        let (Some(features), Some(state)) = (&self.features, state.whole()) else { return };
+        let is_needed = Playout::<G, V>::watches_facts(self);
+        let Some(features) = self.features.as_deref().filter(|_| is_needed) else { return };
         self.recent.rotate_right(1);
-        features.mark(game, state, &mut self.recent[0]);
+        state.mark(game, features, &mut self.recent[0]);
         self.known = (self.known + 1).min(MEMORY);
         if let Symbols::Learning(counts) = &mut self.symbols {
             let facts = self.recent[0].iter();
@@ -316,12 +343,48 @@ impl<G: Game, V: SearchState<G>> Playout<G, V> for MiniPlayout<G> {
         }
     }
 
+    fn foresee(
+        &mut self,
+        game: &G,
+        state: &V,
+        untried: Option<&[G::Move]>,
+        history: &MoveHistory,
+        mut rng: Rng,
+        joints: &mut Vec<G::Move>,
+    ) -> Foresight {
+        let acting = state.turn(game).acting(game.roles());
+        if !acting.contains(&self.role) {
+            return Foresight::Nothing;
+        }
+        let steps = untried.is_none().then(|| self.steps(history));
+        // The roles before ours choose before it.
+        for role in acting.start..self.role {
+            self.draw(game, state, role, steps, &mut rng);
+        }
+        let mut moves = std::mem::take(&mut self.buffers.moves);
+        moves.clear();
+        match untried {
+            Some(untried) => moves.extend_from_slice(untried),
+            None => state.playout_moves(game, self.role, &mut moves),
+        }
+        let way = if moves.len() == 1 { Way::Random } else { self.way(self.role, steps, &mut rng) };
+        let foresight = match way {
+            Way::Judge(strategy) => {
+                self.join(game, state, &moves, steps, joints, &mut rng);
+                Foresight::Successors(part_for(strategy, self.role))
+            }
+            Way::Random | Way::History => Foresight::Nothing,
+        };
+        self.buffers.moves = moves;
+        foresight
+    }
+
     fn choose(&mut self, game: &G, state: &V, role: usize, history: &MoveHistory, rng: &mut Rng) -> G::Move {
-        let from = *self.playout_from.get_or_insert(history.len());
+        self.playout_from.get_or_insert(history.len());
         let mut moves = std::mem::take(&mut self.buffers.moves);
         moves.clear();
         state.playout_moves(game, role, &mut moves);
-        let mv = moves[self.pick(game, state, role, &moves, Some(history.len() - from), rng)];
+        let mv = moves[self.pick(game, state, role, &moves, Some(self.steps(history)), rng)];
         self.buffers.moves = moves;
         mv
     }

@@ -3,7 +3,7 @@
 
 use rand::RngExt;
 use sternhalma_game::Rng;
-use sternhalma_game::features::{Degree, DegreeBuffers, GoalTree, Successors};
+use sternhalma_game::features::{Degree, FactRows, Successors};
 use sternhalma_game::util::{FluentSet, bits_of};
 
 /// The largest difference of values that are considered equal.
@@ -14,26 +14,15 @@ pub(super) type StateScore = (f64, f64);
 
 /// Evaluates states by their degree of satisfying a goal [Świechowski and
 /// Mańdziuk 2014, section V.B].
-pub(super) fn by_goal(
-    states: &Successors,
-    tree: &GoalTree,
-    buffers: &mut DegreeBuffers,
-    degrees: &mut Vec<Degree>,
-    worths: &mut Vec<StateScore>,
-) {
-    degrees.clear();
-    tree.degrees(states, buffers, degrees);
+pub(super) fn by_goal(degrees: &[Degree], worths: &mut Vec<StateScore>) {
     worths.clear();
     worths.extend(degrees.iter().map(|degree| (f64::from(degree.value), f64::from(degree.tie_break))));
 }
 
 /// Evaluates states by the sum of the weights of their facts (section V.C).
-pub(super) fn by_weights(states: &Successors, weights: &[f64], worths: &mut Vec<StateScore>) {
+pub(super) fn by_weights(states: &FactRows, weights: &[f64], worths: &mut Vec<StateScore>) {
     worths.clear();
-    worths.resize(states.count(), (0.0, 0.0));
-    for (fact, &weight) in weights.iter().enumerate().filter(|(_, weight)| **weight != 0.0) {
-        bits_of(states.holding(fact)).for_each(|state| worths[state].0 += weight);
-    }
+    worths.extend(states.rows().map(|facts| (bits_of(facts).fold(0.0, |sum, fact| sum + weights[fact]), 0.0)));
 }
 
 /// Evaluates states by mobility: the number of moves of a role minus those of
@@ -50,32 +39,15 @@ pub(super) fn by_mobility(states: &Successors, roles: usize, role: usize, worths
 
 /// Evaluates states by novelty: the smallest number of facts of a state that
 /// did not hold in an earlier state (section V.E).
-pub(super) fn by_novelty(
-    states: &Successors,
-    before: &[FluentSet],
-    counts: &mut Vec<u32>,
-    worths: &mut Vec<StateScore>,
-) {
+pub(super) fn by_novelty(states: &FactRows, before: &[FluentSet], worths: &mut Vec<StateScore>) {
+    let new = |facts: &[u64], before: &FluentSet| {
+        facts.iter().zip(before.words()).map(|(fact, before)| (fact & !before).count_ones()).sum::<u32>()
+    };
     worths.clear();
-    worths.resize(states.count(), (f64::INFINITY, 0.0));
-    // By earlier state, the number of new facts of each state.
-    counts.clear();
-    counts.resize(before.len() * states.count(), 0);
-    for fact in 0..states.facts() {
-        let holding = states.holding(fact);
-        // Most facts hold in no state.
-        if holding.iter().all(|&word| word == 0) {
-            continue;
-        }
-        for (before, counts) in before.iter().zip(counts.chunks_exact_mut(states.count())) {
-            if !before.contains(fact) {
-                bits_of(holding).for_each(|state| counts[state] += 1);
-            }
-        }
-    }
-    for counts in counts.chunks_exact(states.count().max(1)) {
-        worths.iter_mut().zip(counts).for_each(|(worth, &count)| worth.0 = worth.0.min(f64::from(count)));
-    }
+    worths.extend(states.rows().map(|facts| {
+        let least = before.iter().map(|before| new(facts, before)).min();
+        (least.map_or(f64::INFINITY, f64::from), 0.0)
+    }));
 }
 
 /// Returns the index of the highest value (ties: at random).
@@ -101,12 +73,18 @@ mod tests {
 
     use super::*;
 
-    fn states(facts: usize, states: &[&[usize]], mobility: &[&[u32]]) -> Successors {
-        let mut all = Successors::default();
-        all.reset(states.len(), facts, mobility.len());
-        for (state, facts) in states.iter().enumerate() {
-            facts.iter().for_each(|&fact| all.insert(state, fact));
+    fn rows(facts: usize, states: &[&[usize]]) -> FactRows {
+        let mut rows = FactRows::default();
+        rows.reset(states.len(), facts);
+        for (state, holding) in states.iter().enumerate() {
+            rows.row_mut(state).copy_from_slice(set(facts, holding).words());
         }
+        rows
+    }
+
+    fn moving(mobility: &[&[u32]]) -> Successors {
+        let mut all = Successors::default();
+        all.reset(mobility[0].len(), 0, mobility.len());
         mobility.iter().enumerate().for_each(|(role, moves)| all.mobility_mut(role).copy_from_slice(moves));
         all
     }
@@ -120,24 +98,24 @@ mod tests {
     #[test]
     fn mobility_is_the_sum_of_differences() {
         let mut worths = Vec::new();
-        let all = states(0, &[&[], &[]], &[&[5, 2], &[1, 1], &[7, 3]]);
+        let all = moving(&[&[5, 2], &[1, 1], &[7, 3]]);
         by_mobility(&all, 3, 0, &mut worths);
         assert_eq!(worths, [(5.0 - 1.0 + 5.0 - 7.0, 0.0), (2.0 - 1.0 + 2.0 - 3.0, 0.0)]);
         by_mobility(&all, 3, 2, &mut worths);
         assert_eq!(worths, [(7.0 - 5.0 + 7.0 - 1.0, 0.0), (3.0 - 2.0 + 3.0 - 1.0, 0.0)]);
-        by_mobility(&states(0, &[&[], &[]], &[&[5, 2]]), 1, 0, &mut worths);
+        by_mobility(&moving(&[&[5, 2]]), 1, 0, &mut worths);
         assert_eq!(worths, [(5.0, 0.0), (2.0, 0.0)]);
     }
 
     #[test]
     fn novelty_is_the_distance_to_the_nearest_state_before() {
-        let (mut counts, mut worths) = (Vec::new(), Vec::new());
-        let all = states(5, &[&[0, 1, 2], &[2, 3, 4], &[0]], &[]);
+        let mut worths = Vec::new();
+        let all = rows(5, &[&[0, 1, 2], &[2, 3, 4], &[0]]);
         let before = [set(5, &[0, 1]), set(5, &[4]), set(5, &[0, 2, 3])];
         // The first state has 1, 3 and 1 facts that the earlier states do not
         // have, the second 3, 2 and 1, the third 0, 1 and 0.
         for (known, expected) in [(1, [1.0, 3.0, 0.0]), (2, [1.0, 2.0, 0.0]), (3, [1.0, 1.0, 0.0])] {
-            by_novelty(&all, &before[..known], &mut counts, &mut worths);
+            by_novelty(&all, &before[..known], &mut worths);
             assert_eq!(worths, expected.map(|worth| (worth, 0.0)));
         }
     }
@@ -150,12 +128,12 @@ mod tests {
         let expected: Vec<Vec<usize>> = (0..count).map(|_| random(&mut rng)).collect();
         let before: Vec<FluentSet> = (0..3).map(|_| set(facts, &random(&mut rng))).collect();
         let weights: Vec<f64> = (0..facts).map(|_| f64::from(rng.random_range(-3i32..4))).collect();
-        let all = states(facts, &expected.iter().map(|facts| &facts[..]).collect::<Vec<_>>(), &[]);
-        let (mut counts, mut worths) = (Vec::new(), Vec::new());
+        let all = rows(facts, &expected.iter().map(|facts| &facts[..]).collect::<Vec<_>>());
+        let mut worths = Vec::new();
         by_weights(&all, &weights, &mut worths);
         let sums = expected.iter().map(|facts| facts.iter().map(|&fact| weights[fact]).sum::<f64>());
         assert!(worths.iter().map(|worth| worth.0).eq(sums));
-        by_novelty(&all, &before, &mut counts, &mut worths);
+        by_novelty(&all, &before, &mut worths);
         let fresh = |facts: &[usize], set: &FluentSet| facts.iter().filter(|&&fact| !set.contains(fact)).count();
         let nearest = expected.iter().map(|facts| before.iter().map(|set| fresh(facts, set)).min().unwrap() as f64);
         assert!(worths.iter().map(|worth| worth.0).eq(nearest));
