@@ -252,8 +252,8 @@ def print_speeds(table: BoardTable) -> list[str]:
     ]
 
 
-# The score of end0 against base0 in the paper's Table 3.
-END0_OF_THE_PAPER = 40.5
+# The score of end0 against base0 in the paper's Table 3: in all games, moving first, and moving second.
+END0_OF_THE_PAPER = (40.5, 43.0, 38.0)
 
 # The readings of the separation of armies: where the test applies, and who wins a tie.
 TESTS = ("beyond", "tree", "root")
@@ -288,15 +288,29 @@ def print_readings(readings: Mapping[Pairing, tuple[Figure, Figure, Figure]]) ->
 
 
 def print_nearest(readings: Mapping[Pairing, tuple[Figure, Figure, Figure]]) -> list[str]:
-    """Returns a sentence about the readings whose interval contains the figure of the paper."""
-    near = [
-        f"`{test}` with ties to `{ties}`"
-        for (test, ties), (figure, _, _) in readings.items()
-        if figure.low <= END0_OF_THE_PAPER <= figure.high
+    """Returns sentences about the readings whose intervals contain the figures of the paper: in all games, and for both
+    seats."""
+
+    def contains(figure: Figure, paper: float) -> bool:
+        return figure.low <= paper <= figure.high
+
+    both, first, second = END0_OF_THE_PAPER
+    names = {reading: f"`{reading[0]}` with ties to `{reading[1]}`" for reading in readings}
+    near = [names[reading] for reading, (figure, _, _) in readings.items() if contains(figure, both)]
+    by_seat = [
+        names[reading]
+        for reading, (_, moving_first, moving_second) in readings.items()
+        if contains(moving_first, first) and contains(moving_second, second)
     ]
     complete = all(figure.games == (figure.planned or figure.games) for figure, _, _ in readings.values())
     end = "" if complete else " The games are not complete."
-    return [f"The paper's figure is inside the interval of {print_list(near) if near else 'no reading'}.{end}"]
+    seats = (
+        f"{print_list(by_seat)} also has both figures by seat." if by_seat else "No reading has both figures by seat."
+    )
+    return [
+        f"The paper's figure for all games is inside the interval of {print_list(near) if near else 'no reading'}. "
+        f"{seats}{end}"
+    ]
 
 
 def print_prefixes(pairings: Mapping[Pairing, Figure]) -> list[str]:

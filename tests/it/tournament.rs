@@ -501,6 +501,11 @@ fn logs_of_games_are_joined_and_packed() {
         .collect();
     names.sort();
     assert_eq!(names, ["alone.ndjson.zst", "odd-one-out.ndjson.zst", "tic-tac-toe.ndjson.zst"]);
+    // The logs in a directory are replaced only on request.
+    let again = [&merge[..2], &["part-1"], &series[..], &["-o", "packed", "--force"]].concat();
+    let half = json(dir.path(), &again);
+    assert_eq!(json(dir.path(), &[&["tournament", "show", "packed"], &series[..]].concat()), half);
+    assert_ne!(half, whole);
     // Several parts may be in one directory, and some may be missing.
     std::fs::rename(dir.path().join("part-2/alone.ndjson"), dir.path().join("part-1/alone.2.ndjson")).unwrap();
     let part = json(dir.path(), &[&["tournament", "show", "part-1"], &series[..]].concat());

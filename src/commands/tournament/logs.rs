@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use sternhalma_engine::record::check_logged;
+use sternhalma_files::OutputFile;
 use sternhalma_ggp::arena::{
     GameLog, GameRecord, MergedLogs, Schedule, SeriesInfo, Standings, merge_directories, merge_logs,
 };
@@ -30,7 +31,7 @@ pub struct MergeArgs {
     /// New log, compressed if its name ends in `.zst`; for directories, a new directory of compressed logs
     #[arg(short, long, value_name = "FILE")]
     output: Option<OutputPath>,
-    /// Replace the file if it exists
+    /// Replace the file if it exists, or these logs in the directory
     #[arg(long, requires = "output")]
     force: bool,
     #[command(flatten)]
@@ -126,9 +127,9 @@ pub fn show(args: &ShowArgs) -> Result<CommandOutcome> {
 }
 
 pub fn merge(ctx: &CommandContext, args: &MergeArgs) -> Result<CommandOutcome> {
+    let inputs: Vec<&Path> = args.logs.iter().map(PathBuf::as_path).collect();
     if !args.logs.iter().any(|path| path.is_dir()) {
         args.results.refuse_file()?;
-        let inputs: Vec<&Path> = args.logs.iter().map(PathBuf::as_path).collect();
         let output = args.output.as_ref().map(|output| ctx.output(output, args.force, &inputs)).transpose()?;
         let (schedule, records) = merge_logs(&args.logs, &check_logged)?;
         if let Some(output) = output {
@@ -139,9 +140,14 @@ pub fn merge(ctx: &CommandContext, args: &MergeArgs) -> Result<CommandOutcome> {
     let info = args.results.series_info()?;
     let games = merge_directories(&args.logs, &check_logged)?;
     if let Some(output) = &args.output {
-        std::fs::create_dir(output).with_context(|| format!("{}: cannot create the directory", output.display()))?;
-        for (name, (schedule, records)) in &games {
-            GameLog::create(&series::compressed_log(output, name), schedule, records)?;
+        if !(args.force && output.is_dir()) {
+            std::fs::create_dir(output)
+                .with_context(|| format!("{}: cannot create the directory", output.display()))?;
+        }
+        let create = |(name, _): &(String, _)| ctx.output(&series::compressed_log(output, name), args.force, &inputs);
+        let files: Vec<OutputFile> = games.iter().map(create).collect::<Result<_>>()?;
+        for (file, (_, (schedule, records))) in files.into_iter().zip(&games) {
+            GameLog::write(file, schedule, records)?;
         }
     }
     args.results.print_games(&info, games)
