@@ -86,7 +86,8 @@ impl GoalTree {
         self.degrees_of(states.count(), |fact| states.holding(fact), buffers, degrees);
     }
 
-    /// Does the same for `count` states, of which those are set in `holding` in which a fact holds.
+    /// Appends the degree of each of `count` states to `degrees`. `holding` returns the states in which a fact holds, in the
+    /// layout of [`Successors::holding`].
     pub fn degrees_of<'a>(
         &self,
         count: usize,

@@ -5,7 +5,7 @@ use sternhalma_game::util::FluentSet;
 use sternhalma_game::{StateNeeds, key_of_words};
 
 use super::lane_game::{LaneGame, LanePhase};
-use super::lane_successors::{Beyond, LaneSuccessors};
+use super::lane_successors::{DerivedFeature, LaneSuccessors};
 use super::lane_view::LaneView;
 use crate::Goal;
 use crate::network::run::{Bits, LANES, LaneProgram, LaneSlots, NetworkState, TransposedPlanes, find_goals};
@@ -33,7 +33,7 @@ pub struct LaneStates<'a> {
     goals: Vec<Vec<u8>>,
     /// The legal moves.
     moves: TransposedPlanes,
-    /// The facts, if they are known: they were needed since they changed.
+    /// The facts, valid if `knows_facts` is set.
     facts: TransposedPlanes,
     knows_facts: bool,
     view: LaneView,
@@ -250,13 +250,13 @@ impl<'a> LaneStates<'a> {
             return;
         }
         let phases = &self.game.phases;
-        let beyond = match part {
-            SuccessorPart::Facts => Beyond::Nothing,
-            SuccessorPart::Mobility => Beyond::Mobility(&phases[(self.phase + 1) % phases.len()]),
-            SuccessorPart::Degrees { role } => goal(role).map_or(Beyond::Nothing, Beyond::Degrees),
+        let derived = match part {
+            SuccessorPart::Facts => DerivedFeature::None,
+            SuccessorPart::Mobility => DerivedFeature::Mobility(&phases[(self.phase + 1) % phases.len()]),
+            SuccessorPart::Degrees { role } => goal(role).map_or(DerivedFeature::None, DerivedFeature::Degrees),
         };
         let ahead = self.ahead.get_or_insert_with(|| LaneSlots::new(self.game.slot_count()));
-        found.find(&self.slots, ahead, self.game.fluents, &phases[self.phase], beyond);
+        found.find(&self.slots, ahead, self.game.fluents, &phases[self.phase], derived);
     }
 
     /// Returns the seat of a state whose successors were found, in the order in which they were queued.

@@ -29,8 +29,8 @@ pub(super) struct LaneSuccessors {
 
 /// What is found of successors besides their facts.
 #[derive(Clone, Copy)]
-pub(super) enum Beyond<'a> {
-    Nothing,
+pub(super) enum DerivedFeature<'a> {
+    None,
     /// The mobility of each role. The phase is that of the successors.
     Mobility(&'a LanePhase),
     /// The degrees to which they satisfy a goal.
@@ -66,8 +66,8 @@ impl LaneSuccessors {
         self.count = 0;
     }
 
-    /// Adds a state, in a lane, with joint moves of its acting roles. `first` has the moves of all roles for the first joint
-    /// move; those of the others differ from it only in the moves of the acting roles, which are all roles or `acting`.
+    /// Adds the state of a seat and its lane, with joint moves of the acting roles: `acting` alone, or all roles. `first`
+    /// has the moves of all roles for the first joint move.
     pub fn add(&mut self, seat: usize, lane: usize, joints: &[u32], first: &[u32], acting: Option<usize>) {
         let roles = first.len();
         let count = match acting {
@@ -103,7 +103,7 @@ impl LaneSuccessors {
         slots: &mut LaneSlots,
         fluents: usize,
         phase: &LanePhase,
-        beyond: Beyond<'_>,
+        derived: DerivedFeature<'_>,
     ) {
         self.fluents = fluents;
         self.spread(states, slots, fluents);
@@ -119,11 +119,11 @@ impl LaneSuccessors {
             }
         }
         program.next(slots);
-        match beyond {
-            Beyond::Nothing => {
+        match derived {
+            DerivedFeature::None => {
                 self.facts.set((0..fluents).map(|fluent| slots[LaneProgram::fluent(fluent)]));
             }
-            Beyond::Mobility(next) => {
+            DerivedFeature::Mobility(next) => {
                 next.program.terminal(slots);
                 next.program.legal(slots);
                 self.mobility.clear();
@@ -134,7 +134,7 @@ impl LaneSuccessors {
                     }
                 }
             }
-            Beyond::Degrees(tree) => {
+            DerivedFeature::Degrees(tree) => {
                 self.degrees.clear();
                 let holding = |fact| &slots[LaneProgram::fluent(fact)].0[..];
                 tree.degrees_of(self.count, holding, &mut self.buffers, &mut self.degrees);

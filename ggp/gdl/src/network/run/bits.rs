@@ -173,7 +173,7 @@ fn transpose_at<S: Simd>(simd: S, planes: &mut [Bits; 64]) {
     }
 }
 
-/// Planes of lanes, transposed so that the bits of a lane are in words.
+/// Bit planes, transposed into one row of words per lane.
 #[derive(Clone, Debug, Default)]
 pub struct TransposedPlanes(Vec<[Bits; 64]>);
 

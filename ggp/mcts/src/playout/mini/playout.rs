@@ -167,20 +167,20 @@ impl<G: Game> MiniPlayout<G> {
     }
 
     /// Draws how a role chooses its move. `steps` is the number of steps of the playout, or `None` in the tree.
-    fn way(&self, role: usize, steps: Option<usize>, rng: &mut Rng) -> Way {
+    fn draw_rule(&self, role: usize, steps: Option<usize>, rng: &mut Rng) -> ChoiceRule {
         let strategy =
             if role == self.role { self.strategy() } else { self.config.opponents.strategy(steps.is_none()) };
         if strategy == Strategy::Random || !rng.random_bool(self.config.chances.of(strategy)) {
-            return Way::Random;
+            return ChoiceRule::Random;
         }
         let judges = match strategy {
-            Strategy::History => return Way::History,
+            Strategy::History => return ChoiceRule::History,
             Strategy::Goal => self.goal_tree(role).is_some(),
             Strategy::Symbols => matches!(self.symbols, Symbols::Learnt(Some(_))),
             Strategy::Mobility => steps.unwrap_or(0) < MOBILE_STEPS,
             Strategy::Random | Strategy::Exploration => true,
         };
-        if judges { Way::Judge(strategy) } else { Way::Random }
+        if judges { ChoiceRule::Judge(strategy) } else { ChoiceRule::Random }
     }
 
     /// Returns the index of the move that a role tries among some moves.
@@ -196,10 +196,10 @@ impl<G: Game> MiniPlayout<G> {
         if moves.len() == 1 {
             return 0;
         }
-        match self.way(role, steps, rng) {
-            Way::Random => rng.random_range(0..moves.len()),
-            Way::History => self.history.best(role, moves.iter().map(|&mv| game.number(role, mv)), rng),
-            Way::Judge(strategy) => {
+        match self.draw_rule(role, steps, rng) {
+            ChoiceRule::Random => rng.random_range(0..moves.len()),
+            ChoiceRule::History => self.history.best(role, moves.iter().map(|&mv| game.number(role, mv)), rng),
+            ChoiceRule::Judge(strategy) => {
                 let mut joints = std::mem::take(&mut self.buffers.joints);
                 self.join(game, state, moves, steps, &mut joints, rng);
                 self.judge(game, state, strategy, &joints);
@@ -219,7 +219,7 @@ impl<G: Game> MiniPlayout<G> {
             (Strategy::Goal, _) => scoring::by_goal(&found.degrees, worths),
             (Strategy::Symbols, Symbols::Learnt(Some(weights))) => scoring::by_weights(&found.facts, weights, worths),
             (Strategy::Mobility, _) => scoring::by_mobility(&found.states, game.roles(), self.role, worths),
-            // E: `way` excludes all other cases.
+            // E: `draw_rule` excludes all other cases.
             _ => scoring::by_novelty(&found.facts, &self.recent[..self.known], worths),
         }
     }
@@ -285,7 +285,7 @@ fn part_for(strategy: Strategy, role: usize) -> SuccessorPart {
 }
 
 /// How a role chooses its move.
-enum Way {
+enum ChoiceRule {
     /// At random.
     Random,
     /// By the history heuristic.
@@ -367,13 +367,13 @@ impl<G: Game, V: SearchState<G>> Playout<G, V> for MiniPlayout<G> {
             Some(untried) => moves.extend_from_slice(untried),
             None => state.playout_moves(game, self.role, &mut moves),
         }
-        let way = if moves.len() == 1 { Way::Random } else { self.way(self.role, steps, &mut rng) };
-        let foresight = match way {
-            Way::Judge(strategy) => {
+        let rule = if moves.len() == 1 { ChoiceRule::Random } else { self.draw_rule(self.role, steps, &mut rng) };
+        let foresight = match rule {
+            ChoiceRule::Judge(strategy) => {
                 self.join(game, state, &moves, steps, joints, &mut rng);
                 Foresight::Successors(part_for(strategy, self.role))
             }
-            Way::Random | Way::History => Foresight::Nothing,
+            ChoiceRule::Random | ChoiceRule::History => Foresight::Nothing,
         };
         self.buffers.moves = moves;
         foresight
