@@ -89,6 +89,12 @@ def fraction(points: float, games: int, paper: float | None = None) -> Figure:
     return Figure(100 * points / games, games, lambda z: wilson(points, games, z), paper)
 
 
+def sample_mean(value: float, games: int, interval: tuple[float, float], paper: float | None = None) -> Figure:
+    """Returns the figure of a mean with a normal distribution, given its 95% interval."""
+    error = (interval[1] - interval[0]) / (2 * Z95)
+    return Figure(value, games, lambda z: (value - z * error, value + z * error), paper)
+
+
 def mean_of_paper(figures: Iterable[Figure]) -> float | None:
     """Returns the unweighted mean of the paper's figures, or none if one is unknown."""
     papers = [figure.paper for figure in figures]
@@ -242,7 +248,14 @@ class Table:
                 self.order.append(key)
             if figure["games"] > 0:
                 paper = self.papers.get(name, {}).get(key)
-                found = fraction(figure["value"] * figure["games"] / 100, figure["games"], paper)
+                value, count = figure["value"], figure["games"]
+                # Goals have a normal distribution; points are a fraction of the games.
+                is_alone = len(key) == 1
+                found = (
+                    sample_mean(value, count, figure["interval"], paper)
+                    if is_alone
+                    else fraction(value * count / 100, count, paper)
+                )
                 cells[key] = replace(found, planned=self.planned[name] // len(figures))
 
     def column(self, pairing: Pairing, games: Container[str] | None = None) -> dict[str, Figure]:

@@ -80,7 +80,7 @@ def print_summary(papers: Iterable[Paper]) -> list[str]:
     verdicts = [HOLDS, MIXED, FAILS, UNDECIDED, UNTESTABLE, NO_SIDE, NOT_PLAYED]
     heads = ["tables", "figures", "inside", "mean difference", "conclusions", *verdicts]
     lines = [f"| paper | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]
-    played = printed = inside = 0
+    played = printed = inside = comparable = 0
     totals = [0] * (len(verdicts) + 1)
     for paper in papers:
         compared = paper.compared()
@@ -96,9 +96,10 @@ def print_summary(papers: Iterable[Paper]) -> list[str]:
             *map(str, counts),
         ]
         lines.append(f"| [{paper.title}](#{anchor(paper.title)}) | {' | '.join(cells)} |")
-        played, printed, inside = played + number, printed + all_figures, inside + near
+        played, printed = played + number, printed + all_figures
+        inside, comparable = inside + near, comparable + len(compared)
         totals = [total + count for total, count in zip(totals, counts, strict=True)]
-    lines.append(f"| all | | {played} of {printed} | {inside} | | {' | '.join(map(str, totals))} |")
+    lines.append(f"| all | | {played} of {printed} | {inside} of {comparable} | | {' | '.join(map(str, totals))} |")
     return [*lines, *(line for paper in papers for line in ("", f"**{paper.title}.** {paper.sentence}"))]
 
 

@@ -5,7 +5,7 @@ import math
 import unittest
 
 from conclusions import FAILS, HOLDS, UNDECIDED, Conclusion, Paper, direction
-from figures import Figure, fraction, mean, minus, opposite
+from figures import Figure, fraction, mean, minus, opposite, sample_mean
 
 
 def score_test(points: float, games: int, reference: float) -> float:
@@ -29,6 +29,14 @@ class Statistics(unittest.TestCase):
             found = fraction(points, games).p_value(reference)
             self.assertAlmostEqual(found, score_test(points, games, reference), places=9)
         self.assertEqual(fraction(10, 20).p_value(50), 1)
+
+    def test_means_of_goals_keep_the_interval_of_the_program(self) -> None:
+        found = sample_mean(60.5, 40, (54.8, 66.2), 82.4)
+        self.assertAlmostEqual(found.low, 54.8)
+        self.assertAlmostEqual(found.high, 66.2)
+        self.assertFalse(found.has_paper_inside)
+        # Equal goals leave no doubt.
+        self.assertEqual(sample_mean(28, 40, (28, 28)).p_value(30.9), 0)
 
     def test_p_values_and_intervals_exclude_the_same(self) -> None:
         figures = [fraction(30, 50), fraction(70, 90)]
