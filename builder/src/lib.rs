@@ -28,6 +28,7 @@
 //! - `search`: the bit-parallel expansion of layers, and both searches;
 //! - `external`: partitions, segments, layer files, spilled states, the work directory;
 //! - `construction`: the drivers of builds, their memory, and cost estimates;
+//! - [`solve`]: the values of all positions of the two-player game on a small board;
 //! - `verify`: proofs, which share `external` with the search but no moves;
 //! - `tools`: conversion and comparison;
 //! - [`steps`]: the parts of builds and proofs that `sternhalma-cluster` divides among machines.
@@ -57,6 +58,7 @@ mod process;
 mod ranks;
 mod resources;
 mod search;
+pub mod solve;
 mod tools;
 mod verify;
 

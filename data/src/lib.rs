@@ -53,6 +53,7 @@
 struct Readme;
 
 pub mod board;
+pub mod solution;
 pub mod table;
 
 pub use board::{

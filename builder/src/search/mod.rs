@@ -12,7 +12,7 @@ mod out_of_core;
 mod run_bits;
 
 pub(crate) use distance_planes::{DistancePlanes, MAX_LAYERS, new_bitmap};
-pub(crate) use expander::{Expander, MAX_SLICES_BYTES};
+pub(crate) use expander::{Expander, Field, MAX_SLICES_BYTES, RowExpander, RowMoves, RowScratch};
 pub(crate) use in_memory::{BfsResult, breadth_first_search, memory_needed};
 pub(crate) use occupancy::Occupancy;
 pub use out_of_core::ExternalSearch;

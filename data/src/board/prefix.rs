@@ -23,7 +23,11 @@ pub struct Prefix {
 
 impl Prefix {
     /// Returns the prefix of all states of a board.
+    ///
+    /// # Panics
+    /// If the goal has other cells than the first ones: distance tables have the goal at rank 0.
     pub const fn whole(board: Board) -> Prefix {
+        assert!(board.has_first_goal(), "a distance table has the first cells as its goal");
         Prefix { board, within: board.cells() as u8 }
     }
 
@@ -31,10 +35,14 @@ impl Prefix {
     /// cells nearest the goal.
     ///
     /// # Errors
-    /// If `within` is below the number of pieces or above the number of cells.
+    /// If `within` is below the number of pieces or above the number of cells, or if the goal has other cells than the
+    /// first ones.
     pub fn new(board: Board, within: u64) -> Result<Prefix, BoardError> {
         if within < board.pieces() as u64 || within > board.cells() as u64 {
             return Err(BoardError::Within { within, pieces: board.pieces() as u8, cells: board.cells() });
+        }
+        if !board.has_first_goal() {
+            return Err(BoardError::OtherGoal);
         }
         Ok(Prefix { board, within: within as u8 })
     }

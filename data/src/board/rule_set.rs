@@ -21,14 +21,71 @@ pub enum RuleSet {
     /// the goal there; and a move that wins is always legal.
     #[serde(rename = "blocked-goal-2")]
     BlockedGoal2,
+    /// The rules of [Sturtevant 2019, Definitions 1 to 4], for solutions. No player plays by them.
+    #[serde(rename = "sturtevant-2019", skip_deserializing)]
+    Sturtevant2019,
+    /// The rules of GamesmanClassic (`mccheckers.c`), for solutions: a piece stays in its goal. No player plays by them.
+    #[serde(rename = "locked-goal", skip_deserializing)]
+    LockedGoal,
+}
+
+/// The switches of a rule set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Switches {
+    /// Whether a player may block the goal of the opponent.
+    pub blocked_goal: BlockedGoal,
+    /// Whether a piece that has entered its goal stays in it.
+    pub locks_goal: bool,
+    /// What a position is in which the player to move has won.
+    pub won_already: WonAlready,
+    /// What a player without a legal move does.
+    pub without_move: WithoutMove,
+    /// The occurrence of a position that ends a game as a draw.
+    pub drawn_occurrence: Option<u8>,
+}
+
+/// Whether a player may block the goal of the opponent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BlockedGoal {
+    /// Yes.
+    Allowed,
+    /// No move may seal the goal, in the first version of the rule.
+    First,
+    /// No move may seal the goal, in the second version of the rule.
+    Second,
+    /// No position may have a goal with an empty tip that pieces of the opponent seal off: they hold all cells from
+    /// which a step or a jump leads to it.
+    Tip,
+}
+
+/// What a position is in which the player to move has won: the last move of the opponent filled that goal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WonAlready {
+    /// The end of the game.
+    Ends,
+    /// Illegal, and so is a move into it.
+    Illegal,
+}
+
+/// What a player without a legal move does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WithoutMove {
+    /// Passes. The game is a draw if the opponent has no legal move either.
+    Passes,
+    /// Loses.
+    Loses,
 }
 
 /// The name that people write for [`RuleSet::NEWEST`].
 const NEWEST_NAME: &str = "blocked-goal";
 
 impl RuleSet {
-    /// All rule sets.
+    /// The rule sets of games.
     pub const ALL: [RuleSet; 3] = [RuleSet::Paper, RuleSet::BlockedGoal1, RuleSet::BlockedGoal2];
+
+    /// The rule sets of solutions: those of games, and those of published solutions.
+    pub const SOLVED: [RuleSet; 5] =
+        [RuleSet::Paper, RuleSet::BlockedGoal1, RuleSet::BlockedGoal2, RuleSet::Sturtevant2019, RuleSet::LockedGoal];
 
     /// The newest version of the rules against blocked goals, with which games are played unless they name others.
     pub const NEWEST: RuleSet = RuleSet::BlockedGoal2;
@@ -42,6 +99,8 @@ impl RuleSet {
             RuleSet::Paper => "paper",
             RuleSet::BlockedGoal1 => "blocked-goal",
             RuleSet::BlockedGoal2 => "blocked-goal-2",
+            RuleSet::Sturtevant2019 => "sturtevant-2019",
+            RuleSet::LockedGoal => "locked-goal",
         }
     }
 
@@ -60,6 +119,8 @@ impl RuleSet {
             RuleSet::Paper => "paper",
             RuleSet::BlockedGoal1 => "blocked-goal-1",
             RuleSet::BlockedGoal2 => "blocked-goal-2",
+            RuleSet::Sturtevant2019 => "sturtevant-2019",
+            RuleSet::LockedGoal => "locked-goal",
         }
     }
 
@@ -82,6 +143,8 @@ impl RuleSet {
             RuleSet::Paper => "Goals may be blocked",
             RuleSet::BlockedGoal1 => "No blocked goals, first version",
             RuleSet::BlockedGoal2 => "No blocked goals",
+            RuleSet::Sturtevant2019 => "No sealed tips of goals",
+            RuleSet::LockedGoal => "Pieces stay in their goals",
         }
     }
 
@@ -99,6 +162,36 @@ impl RuleSet {
                 "No move may lock a cell of the opponent's goal for ever, unless it wins. The third occurrence of a \
                  position is a draw."
             }
+            RuleSet::Sturtevant2019 => {
+                "No move may make the opponent win, or seal off the empty tip of a goal. The second occurrence of a position \
+                 is a draw."
+            }
+            RuleSet::LockedGoal => {
+                "A piece that has entered its goal stays in it. The third occurrence of a position is a draw."
+            }
+        }
+    }
+
+    /// Returns the rules as switches.
+    pub const fn switches(self) -> Switches {
+        let paper = Switches {
+            blocked_goal: BlockedGoal::Allowed,
+            locks_goal: false,
+            won_already: WonAlready::Ends,
+            without_move: WithoutMove::Passes,
+            drawn_occurrence: None,
+        };
+        match self {
+            RuleSet::Paper => paper,
+            RuleSet::BlockedGoal1 => Switches { blocked_goal: BlockedGoal::First, drawn_occurrence: Some(3), ..paper },
+            RuleSet::BlockedGoal2 => Switches { blocked_goal: BlockedGoal::Second, drawn_occurrence: Some(3), ..paper },
+            RuleSet::Sturtevant2019 => Switches {
+                blocked_goal: BlockedGoal::Tip,
+                won_already: WonAlready::Illegal,
+                drawn_occurrence: Some(2),
+                ..paper
+            },
+            RuleSet::LockedGoal => Switches { locks_goal: true, drawn_occurrence: Some(3), ..paper },
         }
     }
 
@@ -117,9 +210,9 @@ impl RuleSet {
         matches!(self, RuleSet::Paper)
     }
 
-    /// Returns whether the third occurrence of a position is a draw.
+    /// Returns whether a repeated position is a draw.
     pub const fn counts_repetitions(self) -> bool {
-        !self.is_paper()
+        self.switches().drawn_occurrence.is_some()
     }
 }
 

@@ -19,7 +19,7 @@ use super::colex::MAX_PIECES;
 use super::geometry::Geometry;
 use super::moves::Move;
 use super::position::Position;
-use super::rule_set::RuleSet;
+use super::rule_set::{BlockedGoal, RuleSet};
 use super::setup::Board;
 use super::side::Side;
 
@@ -296,10 +296,15 @@ impl SealRule {
 
     /// Returns the rule of a rule set for a board, if the rule set has one.
     pub fn of(rules: RuleSet, board: Board) -> Option<SealRule> {
-        let version = match rules {
-            RuleSet::Paper => return None,
-            RuleSet::BlockedGoal1 => Version::First,
-            RuleSet::BlockedGoal2 => Version::Second,
+        SealRule::of_switch(rules.switches().blocked_goal, board)
+    }
+
+    /// Returns the rule of a switch for a board, if the switch has one.
+    pub fn of_switch(blocked_goal: BlockedGoal, board: Board) -> Option<SealRule> {
+        let version = match blocked_goal {
+            BlockedGoal::Allowed | BlockedGoal::Tip => return None,
+            BlockedGoal::First => Version::First,
+            BlockedGoal::Second => Version::Second,
         };
         Some(SealRule::with_version(board, version))
     }
@@ -329,6 +334,16 @@ impl SealRule {
     /// Returns whether an army of the board has enough pieces for a wall.
     pub fn is_possible(&self) -> bool {
         !matches!(self.patterns, Patterns::None)
+    }
+
+    /// Returns cells of which an army that seals the goal of the opponent has at least this number. `None` if no army
+    /// seals it.
+    pub fn walls(&self, side: Side) -> Option<(CellSet, usize)> {
+        match &self.patterns {
+            Patterns::None => None,
+            Patterns::Zones(zones) => Some((zones[side as usize].walls, SMALLEST_WALL - 1)),
+            Patterns::Any => Some((CellSet::EMPTY, 0)),
+        }
     }
 
     /// Returns whether an army can seal the goal of the opponent with one move, or has sealed it. `true` may be

@@ -9,12 +9,17 @@ use super::colex::{MAX_PIECES, binomial};
 use super::geometry::Geometry;
 use super::side::Side;
 
-/// A board of `size` × `size` cells and the number of pieces of an army.
+/// A board of `size` × `size` cells, the number of pieces of an army, and the shape of the homes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Board {
     size: u8,
     pieces: u8,
+    /// The cells of the home at `a1`, one bit each.
+    home: u32,
 }
+
+/// A home is among this many first cells.
+const HOME_CELLS: usize = 32;
 
 /// The reason why a [`Board`] or a [`Prefix`](crate::Prefix) is invalid.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
@@ -41,6 +46,19 @@ pub enum BoardError {
         /// The number of pieces.
         pieces: u8,
     },
+    /// The goal does not fit the army.
+    #[error("expected a goal of {pieces} of the first {most} cells for {pieces} pieces, got {cells} cells")]
+    Goal {
+        /// The pieces of the army.
+        pieces: u8,
+        /// The number of cells that a goal may use.
+        most: usize,
+        /// The requested cells, of which some may be too far from the tip.
+        cells: usize,
+    },
+    /// The goal has other cells than the first ones.
+    #[error("a distance table has the first cells as its goal, but the board has another one")]
+    OtherGoal,
     /// The board is too small for two armies.
     #[error("the homes of two armies of {pieces} overlap on a {size}x{size} board")]
     HomesOverlap {
@@ -82,11 +100,30 @@ impl Board {
         if pieces == 0 || pieces > most {
             return Err(BoardError::Pieces { size: small, pieces, most });
         }
-        let board = Board { size: small, pieces: pieces as u8 };
+        let board = Board { size: small, pieces: pieces as u8, home: (1 << pieces) - 1 };
         if binomial(board.cells(), board.pieces()).is_none() {
             return Err(BoardError::TooManyStates { size: board.size, pieces: board.pieces });
         }
         Ok(board)
+    }
+
+    /// Returns the same board with another goal, given in goal order: cell 0 is the tip. Solutions of the two-player game
+    /// use such goals; distance tables have the first cells as their goal.
+    ///
+    /// # Errors
+    /// If the goal has not as many cells as the army has pieces, or a cell that is too far from the tip.
+    pub fn with_goal(self, goal: CellSet) -> Result<Board, BoardError> {
+        let most = HOME_CELLS.min(self.cells());
+        if goal.len() != self.pieces() || !goal.is_subset(CellSet::first_cells(most)) {
+            return Err(BoardError::Goal { pieces: self.pieces, most, cells: goal.len() });
+        }
+        Ok(Board { home: goal.bits() as u32, ..self })
+    }
+
+    /// Returns whether the goal has the first cells, as a distance table requires.
+    #[inline]
+    pub const fn has_first_goal(self) -> bool {
+        self.home == (1 << self.pieces) - 1
     }
 
     /// Returns the number of cells along an edge.
@@ -121,10 +158,10 @@ impl Board {
     /// Returns the cells on which a player's army starts, in board order.
     #[inline]
     pub const fn home(self, side: Side) -> CellSet {
-        let first = CellSet::first_cells(self.pieces());
+        let home = CellSet::from_valid_bits(self.home as u128);
         match side {
-            Side::X => first,
-            Side::O => first.rotate_180(self.cells()),
+            Side::X => home,
+            Side::O => home.rotate_180(self.cells()),
         }
     }
 
@@ -138,7 +175,7 @@ impl Board {
     /// Returns whether the two homes share no cell, which a two-player game
     /// requires.
     pub const fn homes_are_apart(self) -> bool {
-        2 * self.pieces() <= self.cells()
+        self.home(Side::X).bits() & self.home(Side::O).bits() == 0
     }
 
     /// Returns the board if a two-player game can be played on it.
@@ -161,6 +198,7 @@ impl fmt::Display for Board {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::board::{Cell, Prefix};
 
     #[test]
     fn invalid_boards_are_rejected() {
@@ -168,6 +206,14 @@ mod tests {
         assert_eq!(Board::new(2, 1).unwrap_err(), BoardError::Size(2));
         assert_eq!(Board::new(267, 1).unwrap_err(), BoardError::Size(267));
         assert_eq!(Board::new(3, 9).unwrap_err(), BoardError::Pieces { size: 3, pieces: 9, most: 8 });
+        let board = Board::new(4, 4).unwrap();
+        let goal = |cells: &[usize]| cells.iter().map(|&cell| Cell::new(cell)).collect::<CellSet>();
+        let symmetric = board.with_goal(goal(&[0, 1, 2, 4])).unwrap();
+        assert!(board.has_first_goal() && !symmetric.has_first_goal() && symmetric.homes_are_apart());
+        assert_eq!(symmetric.goal(Side::X), goal(&[15, 14, 13, 11]));
+        assert_eq!(Prefix::new(symmetric, 16).unwrap_err(), BoardError::OtherGoal);
+        let error = board.with_goal(goal(&[0, 1, 2])).unwrap_err();
+        assert_eq!(error, BoardError::Goal { pieces: 4, most: 16, cells: 3 });
         assert_eq!(Board::new(9, 0).unwrap_err(), BoardError::Pieces { size: 9, pieces: 0, most: 15 });
     }
 }

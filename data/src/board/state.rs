@@ -29,17 +29,17 @@ use super::side::Side;
 pub struct State(CellSet);
 
 impl State {
-    /// Returns the state in which the army fills its goal. Its rank is 0.
+    /// Returns the state in which the army fills its goal. Its rank is 0 if the goal has the first cells.
     #[inline]
     pub const fn goal(board: Board) -> State {
-        State(CellSet::first_cells(board.pieces()))
+        State(board.home(Side::X))
     }
 
     /// Returns the state in which the army fills its home, the corner opposite
-    /// the goal. No state of the board has a larger rank.
+    /// the goal. No state of the board has a larger rank if the goal has the first cells.
     #[inline]
     pub const fn start(board: Board) -> State {
-        State(CellSet::first_cells(board.pieces()).rotate_180(board.cells()))
+        State(board.home(Side::O))
     }
 
     /// Returns the state of a player's army, given in board order.

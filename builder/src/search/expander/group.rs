@@ -9,7 +9,7 @@ use sternhalma_data::board::{choose, rank_above};
 use sternhalma_data::{Cell, CellSet};
 
 use super::layer::LayerBitmaps;
-use super::tables::{BATCH_WORDS, GroupTables, JumpPair, StateTriangle, slice_words};
+use super::tables::{BATCH_WORDS, Field, GroupTables, JumpPair, StateTriangle, slice_words};
 use crate::bits::{BitMatrix, load, low_mask, or_at, or_run, words_for};
 use crate::ranks::{BitOffsets, MAX_CELLS, MAX_PIECES};
 
@@ -26,12 +26,22 @@ pub(super) struct GroupScratch {
 
 #[derive(Default)]
 pub(super) struct GroupJumps {
-    /// Jumps over upper pieces, which all contexts of the group have.
+    /// Jumps over obstacles and upper pieces, which all contexts of the group have.
     over_upper: Vec<JumpPair>,
     /// Jumps over cells where only some contexts of the group have a piece.
     over_lower: Vec<JumpPair>,
     /// Those of `over_lower` that some context of the current batch allows.
     possible: Vec<JumpPair>,
+}
+
+impl GroupJumps {
+    /// Selects the jumps over lower pieces that some context of a batch allows.
+    #[inline(always)]
+    pub fn select_possible<const W: usize>(&mut self, occupied: &[Lanes<W>; MAX_CELLS]) {
+        let is_possible = |jump: &&JumpPair| occupied[usize::from(jump.over) % MAX_CELLS].0 != [0; W];
+        self.possible.clear();
+        self.possible.extend(self.over_lower.iter().filter(is_possible));
+    }
 }
 
 impl GroupScratch {
@@ -52,6 +62,7 @@ impl GroupScratch {
 /// The contexts that share their upper pieces.
 pub(super) struct ContextGroup<'a> {
     pub tables: &'a GroupTables,
+    pub field: &'a Field,
     offsets: &'a BitOffsets,
     pub upper: CellSet,
     /// The lowest upper piece. The lower pieces stand below this piece.
@@ -76,7 +87,13 @@ pub(super) struct BlockTriangle<'a> {
 }
 
 impl<'a> ContextGroup<'a> {
-    pub fn new(tables: &'a GroupTables, upper: CellSet, lowest: usize, offsets: &'a BitOffsets) -> ContextGroup<'a> {
+    pub fn new(
+        tables: &'a GroupTables,
+        field: &'a Field,
+        upper: CellSet,
+        lowest: usize,
+        offsets: &'a BitOffsets,
+    ) -> ContextGroup<'a> {
         let contexts = choose(lowest, tables.slice_pieces);
         // Below all upper pieces, the mover raises the index of each of them by one.
         let mut sums = [rank_above(upper, tables.slice_pieces + 1); MAX_PIECES];
@@ -84,7 +101,8 @@ impl<'a> ContextGroup<'a> {
             let [as_lower, as_upper] = [1, 2].map(|raise| choose(cell, tables.slice_pieces + index + raise));
             sums[index + 1] = sums[index] - as_upper + as_lower;
         }
-        ContextGroup { tables, offsets, upper, lowest, contexts, below_start: sums[0] - offsets.below, sums }
+        let below_start = sums[0] - offsets.below;
+        ContextGroup { tables, field, offsets, upper, lowest, contexts, below_start, sums }
     }
 
     /// Adds the unseen successors of all moves whose context is in this group to the next layer.
@@ -118,7 +136,7 @@ impl<'a> ContextGroup<'a> {
     pub fn clear_slices(&self, scratch: &mut GroupScratch) {
         scratch.stride = slice_words(self.contexts) + 1;
         scratch.bit_slices.clear();
-        scratch.bit_slices.resize(self.tables.prefix.board().cells() * scratch.stride, 0);
+        scratch.bit_slices.resize(self.tables.size.cells * scratch.stride, 0);
     }
 
     /// Iterates over the cells of a mover above the lower pieces, each with
@@ -134,7 +152,7 @@ impl<'a> ContextGroup<'a> {
 
     /// Returns the cells of a mover above the lower pieces.
     pub fn cells_above(&self) -> CellSet {
-        self.tables.prefix.cells() - CellSet::first_cells(self.lowest) - self.upper
+        CellSet::first_cells(self.tables.size.within) - CellSet::first_cells(self.lowest) - self.upper
     }
 
     #[simd]
@@ -209,10 +227,12 @@ impl<'a> ContextGroup<'a> {
 
     /// Selects the jumps that some context of the group allows.
     pub fn jumps(&self, jumps: &mut GroupJumps) {
-        jumps.over_upper.clear();
+        let is_free = |jump: &JumpPair| !jump.ends.iter().any(|&end| self.upper.contains(Cell::new(usize::from(end))));
         jumps.over_lower.clear();
-        for jump in &self.tables.jumps {
-            if jump.ends.iter().any(|&end| self.upper.contains(Cell::new(usize::from(end)))) {
+        jumps.over_upper.clear();
+        jumps.over_upper.extend(self.field.over_obstacles().iter().filter(|jump| is_free(jump)));
+        for jump in self.field.jumps() {
+            if !is_free(jump) {
                 continue;
             }
             if self.upper.contains(Cell::new(usize::from(jump.over))) {
@@ -259,7 +279,7 @@ impl<'a> ContextGroup<'a> {
         scratch: &mut GroupScratch,
     ) -> bool {
         let GroupScratch { bit_slices, stride, jumps, successors, .. } = scratch;
-        let cells = self.tables.prefix.board().cells();
+        let cells = self.tables.size.cells;
         let mut before = [Lanes([0u64; W]); MAX_CELLS];
         let mut occupied = [Lanes([0u64; W]); MAX_CELLS];
         let mut any = [0u64; W];
@@ -272,16 +292,14 @@ impl<'a> ContextGroup<'a> {
         if any == [0; W] {
             return false;
         }
-        jumps.possible.clear();
-        let is_possible = |jump: &&JumpPair| occupied[usize::from(jump.over) % MAX_CELLS].0 != [0; W];
-        jumps.possible.extend(jumps.over_lower.iter().filter(is_possible));
+        jumps.select_possible(&occupied);
         let mut reached = before;
         chain_jumps(simd, &mut reached, &occupied, jumps);
         let mut counts = [0u64; W];
         // The upper pieces occupy their cells in all contexts.
         for cell in (CellSet::first_cells(cells) - self.upper).iter().map(Cell::index) {
             let mut near = reached[cell].0;
-            for &neighbor in &self.tables.neighbors[cell] {
+            for &neighbor in self.field.neighbors(cell) {
                 near = or(near, before[usize::from(neighbor)].0);
             }
             let (taken, before) = (occupied[cell].0, before[cell].0);
@@ -291,7 +309,7 @@ impl<'a> ContextGroup<'a> {
                 counts[i] += u64::from(successors[i].count_ones());
             }
             bit_slices[cell * *stride + at..][..W].copy_from_slice(&successors);
-            if cell >= self.tables.prefix.within() && successors != [0; W] {
+            if cell >= self.tables.size.within && successors != [0; W] {
                 layer.escapes.store(true, Relaxed);
             }
         }
@@ -400,16 +418,16 @@ pub(super) fn any_set(words: &[u64], start: u64, len: u64) -> bool {
 /// Some words of a slice. The alignment keeps each of them within a cache line.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Lanes<const W: usize>([u64; W]);
+pub(super) struct Lanes<const W: usize>(pub [u64; W]);
 
 /// Returns the first words.
 #[inline(always)]
-fn lanes<const W: usize>(words: &[u64]) -> [u64; W] {
+pub(super) fn lanes<const W: usize>(words: &[u64]) -> [u64; W] {
     *words.first_chunk().expect("the slices end with a whole batch")
 }
 
 #[inline(always)]
-fn or<const W: usize>(a: [u64; W], b: [u64; W]) -> [u64; W] {
+pub(super) fn or<const W: usize>(a: [u64; W], b: [u64; W]) -> [u64; W] {
     let mut both = [0; W];
     for i in 0..W {
         both[i] = a[i] | b[i];
@@ -420,7 +438,7 @@ fn or<const W: usize>(a: [u64; W], b: [u64; W]) -> [u64; W] {
 /// Adds to each slice the states that chains of jumps reach. Repeats all jumps until
 /// nothing changes, in both orders in turn, because chains lead up and down the board.
 #[simd]
-fn chain_jumps<S: Simd, const W: usize>(
+pub(super) fn chain_jumps<S: Simd, const W: usize>(
     _: S,
     reached: &mut [Lanes<W>; MAX_CELLS],
     occupied: &[Lanes<W>; MAX_CELLS],
@@ -447,6 +465,26 @@ fn chain_jumps<S: Simd, const W: usize>(
         }
         if changed == [0; W] {
             return;
+        }
+    }
+}
+
+/// Adds to each slice of `near` the states that one jump reaches.
+#[simd]
+pub(super) fn single_jumps<S: Simd, const W: usize>(
+    _: S,
+    near: &mut [Lanes<W>; MAX_CELLS],
+    from: &[Lanes<W>; MAX_CELLS],
+    occupied: &[Lanes<W>; MAX_CELLS],
+    jumps: &GroupJumps,
+) {
+    let over_upper = jumps.over_upper.iter().map(|jump| (jump, [u64::MAX; W]));
+    let over_lower = jumps.possible.iter().map(|jump| (jump, occupied[usize::from(jump.over) % MAX_CELLS].0));
+    for (jump, over) in over_upper.chain(over_lower) {
+        let [a, b] = jump.ends.map(|end| usize::from(end) % MAX_CELLS);
+        for (i, over) in over.into_iter().enumerate() {
+            near[a].0[i] |= from[b].0[i] & over;
+            near[b].0[i] |= from[a].0[i] & over;
         }
     }
 }

@@ -31,16 +31,19 @@
 mod group;
 mod layer;
 mod reduced;
+mod row;
 mod tables;
 
 use fearless_simd::dispatch;
 use sternhalma_cpu::level;
 use sternhalma_data::board::{MirroredRuns, Symmetry, binomial, choose};
-use sternhalma_data::{Cell, Prefix, Rank};
+use sternhalma_data::{Cell, CellSet, Prefix, Rank};
 
 use group::{ContextGroup, GroupScratch};
 pub(crate) use layer::LayerBitmaps;
 use reduced::ReducedScratch;
+pub(crate) use row::{RowExpander, RowMoves, RowScratch};
+pub(crate) use tables::Field;
 use tables::{GroupTables, lower_cells, slice_words};
 
 /// The largest size of all slices of a group, so that they fit in a core's L2 cache.
@@ -49,6 +52,7 @@ pub(crate) const MAX_SLICES_BYTES: u64 = 5 << 18;
 /// The expansion of the groups of a prefix.
 pub(crate) struct Expander {
     tables: GroupTables,
+    field: Field,
     /// Maps ranks to positions if bitmaps hold only canonical states.
     pub runs: Option<MirroredRuns>,
 }
@@ -71,7 +75,8 @@ impl Expander {
     /// Prepares the expansion of groups with `slice_pieces` lower pieces. The
     /// board must have at least two pieces.
     pub fn new(prefix: Prefix, slice_pieces: usize) -> Expander {
-        Expander { tables: GroupTables::new(prefix, slice_pieces), runs: None }
+        let field = Field::new(prefix.board().geometry(), CellSet::EMPTY);
+        Expander { tables: GroupTables::new(prefix.into(), slice_pieces), field, runs: None }
     }
 
     /// Prepares the expansion of bitmaps by reduced rank, see [`Symmetry`]. A group must have an upper piece.
@@ -92,7 +97,7 @@ impl Expander {
     pub fn slice_pieces_within(prefix: Prefix, max_bytes: u64) -> usize {
         let context_pieces = prefix.board().pieces() - 1;
         let bytes = |slice_pieces: usize| {
-            let room = lower_cells(prefix, slice_pieces);
+            let room = lower_cells(prefix.into(), slice_pieces);
             binomial(room, slice_pieces).map_or(u64::MAX, |contexts| contexts / 8) * prefix.board().cells() as u64
         };
         (1..context_pieces).rev().find(|&slice_pieces| bytes(slice_pieces) <= max_bytes).unwrap_or(1)
@@ -100,7 +105,7 @@ impl Expander {
 
     /// Returns an upper bound of the memory of an expander, in bytes.
     pub fn memory(prefix: Prefix, slice_pieces: usize) -> u64 {
-        let room = lower_cells(prefix, slice_pieces);
+        let room = lower_cells(prefix.into(), slice_pieces);
         let masks = 8 * prefix.board().cells() * slice_words(choose(room, slice_pieces));
         masks as u64 + choose(room, slice_pieces - 1) * (64 + 16 * slice_pieces as u64)
     }
@@ -113,7 +118,7 @@ impl Expander {
 
     /// Returns an upper bound of the memory of an [`ExpanderScratch`], in bytes.
     pub fn scratch_memory(prefix: Prefix, slice_pieces: usize) -> u64 {
-        let room = lower_cells(prefix, slice_pieces);
+        let room = lower_cells(prefix.into(), slice_pieces);
         // The slices, each with a word beyond its end, and small buffers.
         let slices = 8 * prefix.board().cells() * (slice_words(choose(room, slice_pieces)) + 1);
         (slices + (16 << 10)) as u64
@@ -122,7 +127,7 @@ impl Expander {
     /// Returns an upper bound of the memory that an [`ExpanderScratch`] needs in addition for bitmaps
     /// by reduced rank, in bytes.
     pub fn reduced_scratch_memory(prefix: Prefix, slice_pieces: usize) -> u64 {
-        let room = lower_cells(prefix, slice_pieces);
+        let room = lower_cells(prefix.into(), slice_pieces);
         // The lower block by rank, a permuted part of it, and the parts.
         choose(room, slice_pieces + 1) / 4 + (64 << 10)
     }
@@ -146,21 +151,21 @@ impl Expander {
 
     /// Returns the number of groups. Groups are numbered by the rank of their upper pieces.
     pub fn groups(&self) -> u64 {
-        choose(self.tables.prefix.within(), self.tables.upper_pieces())
+        choose(self.tables.size.within, self.tables.upper_pieces())
     }
 
     pub fn scratch(&self) -> ExpanderScratch {
-        ExpanderScratch { group: GroupScratch::new(self.tables.prefix.within()), reduced: ReducedScratch::default() }
+        ExpanderScratch { group: GroupScratch::new(self.tables.size.within), reduced: ReducedScratch::default() }
     }
 
     /// Adds the unseen successors of all moves whose context is in this group to the next layer.
     pub fn expand_group(&self, number: u64, layer: &LayerBitmaps, scratch: &mut ExpanderScratch) {
         let upper = Rank(number).state(self.tables.upper_pieces()).cells();
-        let lowest = upper.first().map_or(self.tables.prefix.within(), Cell::index);
+        let lowest = upper.first().map_or(self.tables.size.within, Cell::index);
         if lowest < self.tables.slice_pieces {
             return;
         }
-        let group = ContextGroup::new(&self.tables, upper, lowest, layer.offsets);
+        let group = ContextGroup::new(&self.tables, &self.field, upper, lowest, layer.offsets);
         let ExpanderScratch { group: slices, reduced } = scratch;
         match &self.runs {
             None => dispatch!(level(), simd => group.expand(simd, layer, slices)),

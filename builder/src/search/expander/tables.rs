@@ -1,15 +1,43 @@
 //! The data about groups that is the same for all layers.
 
-use sternhalma_data::{Board, Cell, Prefix, States};
-
 use sternhalma_data::board::choose;
+use sternhalma_data::{Cell, CellSet, Geometry, Prefix, States};
+
+use crate::ranks::MAX_CELLS;
 
 /// The words of a slice that are expanded at once.
 pub(super) const BATCH_WORDS: usize = 8;
 
-/// The data about the groups of a prefix that is the same for all layers.
+/// The cells that an army can take, and the size of the army.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct FieldSize {
+    /// The cells of the field, numbered from 0.
+    pub cells: usize,
+    /// The states have all pieces on this many first cells. Moves to other cells leave the states.
+    pub within: usize,
+    pub pieces: usize,
+}
+
+impl From<Prefix> for FieldSize {
+    fn from(prefix: Prefix) -> FieldSize {
+        let board = prefix.board();
+        FieldSize { cells: board.cells(), within: prefix.within(), pieces: board.pieces() }
+    }
+}
+
+/// How the pieces of an army move on the cells of a field.
+#[derive(Clone, Debug)]
+pub(crate) struct Field {
+    neighbors: Vec<Vec<u8>>,
+    /// The jumps over a cell of the field.
+    jumps: Vec<JumpPair>,
+    /// The jumps over an obstacle. All contexts have them.
+    over_obstacles: Vec<JumpPair>,
+}
+
+/// The data about the groups of a field that is the same for all layers.
 pub(super) struct GroupTables {
-    pub prefix: Prefix,
+    pub size: FieldSize,
     /// The number of pieces of a context that differ within a group.
     pub slice_pieces: usize,
     /// For each cell, the contexts of a group with a piece there. The masks
@@ -17,8 +45,6 @@ pub(super) struct GroupTables {
     pub occupied: Vec<Vec<u64>>,
     /// The triangles of a lower block in order. A group has the first few triangles.
     pub triangles: Vec<StateTriangle>,
-    pub jumps: Vec<JumpPair>,
-    pub neighbors: Vec<Vec<u8>>,
 }
 
 /// The states of a lower block that differ only in their lowest two pieces.
@@ -32,8 +58,11 @@ pub(super) struct StateTriangle {
     pub runs: Vec<(u8, u64)>,
 }
 
+/// What stands for the cell of an obstacle, which has no number.
+const NO_CELL: u8 = u8::MAX;
+
 /// Two cells that a jump connects, in either direction, and the cell between them.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct JumpPair {
     pub ends: [u8; 2],
     pub over: u8,
@@ -41,29 +70,32 @@ pub(super) struct JumpPair {
 
 impl GroupTables {
     /// Prepares groups with `slice_pieces` lower pieces. The
-    /// board must have at least two pieces.
-    pub fn new(prefix: Prefix, slice_pieces: usize) -> GroupTables {
-        let board = prefix.board();
-        let context_pieces = board.pieces() - 1;
+    /// army must have at least two pieces.
+    pub fn new(size: FieldSize, slice_pieces: usize) -> GroupTables {
+        let context_pieces = size.pieces - 1;
         assert!(
             (1..=context_pieces).contains(&slice_pieces),
             "a context of {context_pieces} pieces has no {slice_pieces} lower pieces"
         );
         // The cells that the lower pieces can take if the upper pieces are the last ones.
-        let room = lower_cells(prefix, slice_pieces);
+        let room = lower_cells(size, slice_pieces);
         GroupTables {
-            prefix,
+            size,
             slice_pieces,
-            occupied: occupancy_masks(board, slice_pieces, room),
+            occupied: occupancy_masks(size.cells, slice_pieces, room),
             triangles: triangles(slice_pieces, room),
-            jumps: jumps(board),
-            neighbors: neighbors(board),
         }
+    }
+
+    /// Returns the same tables with only the lowest two pieces of the triangles as movers.
+    pub fn without_runs(mut self) -> GroupTables {
+        self.triangles.iter_mut().for_each(|triangle| triangle.runs.clear());
+        self
     }
 
     /// Returns the number of upper pieces of a group.
     pub fn upper_pieces(&self) -> usize {
-        self.prefix.board().pieces() - 1 - self.slice_pieces
+        self.size.pieces - 1 - self.slice_pieces
     }
 }
 
@@ -77,16 +109,16 @@ pub(super) fn slice_words(contexts: u64) -> usize {
 
 /// Returns the number of cells on which the lower pieces of a context can stand: those that are left if the upper pieces
 /// stand on the highest cells.
-pub(super) fn lower_cells(prefix: Prefix, slice_pieces: usize) -> usize {
-    prefix.within() - (prefix.board().pieces() - 1 - slice_pieces)
+pub(super) fn lower_cells(size: FieldSize, slice_pieces: usize) -> usize {
+    size.within - (size.pieces - 1 - slice_pieces)
 }
 
 /// Returns for each cell a mask with one bit per set of `slice_pieces` cells
 /// below `room`, which is set if the set contains the cell.
-fn occupancy_masks(board: Board, slice_pieces: usize, room: usize) -> Vec<Vec<u64>> {
+fn occupancy_masks(cells: usize, slice_pieces: usize, room: usize) -> Vec<Vec<u64>> {
     let count = choose(room, slice_pieces);
     let words = slice_words(count);
-    let mut occupied = vec![vec![0; words]; board.cells()];
+    let mut occupied = vec![vec![0; words]; cells];
     for (rank, set) in States::of_ranks(slice_pieces, 0..count) {
         for cell in set.cells() {
             occupied[cell.index()][(rank.0 / 64) as usize] |= 1 << (rank.0 % 64);
@@ -116,21 +148,41 @@ fn triangles(slice_pieces: usize, room: usize) -> Vec<StateTriangle> {
     .collect()
 }
 
-fn jumps(board: Board) -> Vec<JumpPair> {
-    let cells = (0..board.cells()).map(Cell::new);
-    let jumps = cells.flat_map(|from| board.geometry().jumps(from).iter().map(move |jump| (from, jump)));
-    let once = jumps.filter(|(from, jump)| *from < jump.to);
-    let mut jumps: Vec<JumpPair> = once
-        .map(|(from, jump)| JumpPair {
-            ends: [from.index() as u8, jump.to.index() as u8],
-            over: jump.over.index() as u8,
-        })
-        .collect();
-    jumps.sort_by_key(|jump| jump.over);
-    jumps
-}
+impl Field {
+    /// Returns the field of the cells without an obstacle, in their order.
+    pub fn new(geometry: &Geometry, obstacles: CellSet) -> Field {
+        let free = CellSet::first_cells(geometry.cells()) - obstacles;
+        let mut numbers = [None; MAX_CELLS];
+        free.iter().enumerate().for_each(|(number, cell)| numbers[cell.index()] = Some(number as u8));
+        let number = |cell: Cell| numbers[cell.index()];
+        let mut field = Field { neighbors: Vec::new(), jumps: Vec::new(), over_obstacles: Vec::new() };
+        for (from, at) in free.iter().zip(0..) {
+            field.neighbors.push(geometry.neighbors(from).iter().filter_map(number).collect());
+            for jump in geometry.jumps(from).iter().filter(|jump| from < jump.to) {
+                let Some(to) = number(jump.to) else { continue };
+                match number(jump.over) {
+                    Some(over) => field.jumps.push(JumpPair { ends: [at, to], over }),
+                    None => field.over_obstacles.push(JumpPair { ends: [at, to], over: NO_CELL }),
+                }
+            }
+        }
+        field.jumps.sort_by_key(|jump| jump.over);
+        field
+    }
 
-fn neighbors(board: Board) -> Vec<Vec<u8>> {
-    let cells = (0..board.cells()).map(Cell::new);
-    cells.map(|cell| board.geometry().neighbors(cell).iter().map(|c| c.index() as u8).collect()).collect()
+    /// Returns the cells one step from a cell.
+    #[inline]
+    pub(super) fn neighbors(&self, cell: usize) -> &[u8] {
+        &self.neighbors[cell]
+    }
+
+    /// Returns the jumps over a cell of the field.
+    pub(super) fn jumps(&self) -> &[JumpPair] {
+        &self.jumps
+    }
+
+    /// Returns the jumps over obstacles.
+    pub(super) fn over_obstacles(&self) -> &[JumpPair] {
+        &self.over_obstacles
+    }
 }
