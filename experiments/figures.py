@@ -237,7 +237,7 @@ class Table:
                     if not math.isnan(figure):
                         figures[pairing] = figure
 
-    def add(self, name: str, pairing: Pairing, figures: list[dict[str, Any]]) -> None:
+    def add(self, name: str, pairing: Pairing, figures: list[dict[str, Any] | None]) -> None:
         """Enters the results of a pairing in a game."""
         is_other = name not in self.papers
         assert not is_other or name in RIGHT_GAMES, f"{name} is not in the file of {self.name}"
@@ -246,7 +246,7 @@ class Table:
         for key, figure in zip(pairings, figures, strict=True):
             if key not in self.order:
                 self.order.append(key)
-            if figure["games"] > 0:
+            if figure and figure["games"] > 0:
                 paper = self.papers.get(name, {}).get(key)
                 value, count = figure["value"], figure["games"]
                 # Goals have a normal distribution; points are a fraction of the games.
