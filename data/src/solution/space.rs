@@ -18,7 +18,7 @@ use crate::board::{Board, Cell, CellSet, Rank, Side, State, choose};
 ///
 /// let board = Board::new(5, 3)?;
 /// let space = PositionSpace::new(board);
-/// assert_eq!((space.rows(), space.columns()), (1_160, 1_540));
+/// assert_eq!((space.rows(), space.columns()), (1_180, 1_540));
 /// let place = space.place(State::start(board), State::start(board));
 /// assert_eq!(space.position(place), [State::start(board); 2]);
 /// # Ok::<(), sternhalma_data::BoardError>(())
