@@ -125,13 +125,13 @@ struct Phase {
     to: usize,
     /// Whether no other phase needs the bits of the last layer.
     is_last: bool,
-    /// The positions that pass into one of the last layer.
+    /// The positions that pass into one of the last layer, in order.
     passes: Vec<Place>,
     /// The number of positions that were found.
     found: AtomicU64,
 }
 
-/// The positions without a legal move, which pass.
+/// The positions without a legal move, which pass, each with the position after the pass.
 type Stuck = Vec<(Place, Place)>;
 
 /// What the owner of a mutex expects: a panic of another thread ends the program.
@@ -139,6 +139,13 @@ const NO_PANIC: &str = "no thread has panicked";
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect(NO_PANIC)
+}
+
+/// Returns the items with places in a row, of items in the order of their places.
+fn of_row<T>(items: &[T], row: usize, place: impl Fn(&T) -> Place) -> &[T] {
+    let start = items.partition_point(|item| place(item).row < row);
+    let end = items.partition_point(|item| place(item).row <= row);
+    &items[start..end]
 }
 
 fn bit(words: &[u64], at: u64) -> bool {
@@ -243,6 +250,7 @@ impl Solver<'_> {
             ends.lost.fetch_add(self.lose(&stuck), Relaxed);
             stuck.clear();
         }
+        stuck.sort_unstable_by_key(|&(place, _)| place);
         let mut seen = illegal;
         // The code of each outcome of the last layer.
         let mut last: [Option<u8>; 2] = [Some(FIRST_LAYER), None];
@@ -277,7 +285,7 @@ impl Solver<'_> {
                 let [from, to] = [plies - 1, plies].map(|plies| plies as usize % 2);
                 let is_last = number + 1 == count;
                 let mut phase = Phase { outcome, code, from, to, is_last, passes, found: AtomicU64::new(0) };
-                self.find_layer(&phase, pool, observer);
+                self.find_layer(&phase, &stuck, pool, observer);
                 let found = *phase.found.get_mut();
                 if found > 0 {
                     let value = if outcome == Outcome::Win { Value::Win(plies) } else { Value::Loss(plies) };
@@ -456,7 +464,7 @@ impl Solver<'_> {
     }
 
     /// Finds the positions of a phase.
-    fn find_layer(&self, phase: &Phase, pool: &ThreadPool, observer: &dyn Observer) {
+    fn find_layer(&self, phase: &Phase, stuck: &Stuck, pool: &ThreadPool, observer: &dyn Observer) {
         self.each_block(
             pool,
             observer,
@@ -473,7 +481,11 @@ impl Solver<'_> {
                         Outcome::Win => self.find_wins(&row, values, scratch),
                         Outcome::Loss => self.find_losses(&row, values, scratch),
                     }
-                    for place in phase.passes.iter().filter(|place| place.row == number) {
+                    // All moves of these positions are forbidden, which does not lose.
+                    for &(Place { column, .. }, _) in of_row(stuck, number, |&(place, _)| place) {
+                        scratch.found[(column / 64) as usize] &= !(1 << (column % 64));
+                    }
+                    for place in of_row(&phase.passes, number, |&place| place) {
                         set(&mut scratch.found, place.column);
                     }
                     self.store(phase, number, &row, values, scratch);
